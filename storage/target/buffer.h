@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace ckptsim::storage {
+
+class BufferPool;
+
+// One block of a pool, owned by whoever holds it; goes back to its pool when destroyed. Move-only. The pool must
+// outlive it.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer();
+
+  [[nodiscard]] bool valid() const noexcept { return pool_ != nullptr; }
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept;  // the whole block
+  [[nodiscard]] unsigned index() const noexcept { return index_; }  // its number in the pool, for registration
+
+ private:
+  friend class BufferPool;
+  Buffer(BufferPool* pool, unsigned index) noexcept : pool_(pool), index_(index) {}
+  void release() noexcept;
+
+  BufferPool* pool_ = nullptr;
+  unsigned index_ = 0;
+};
+
+// A fixed number of equal blocks in one page-aligned mapping. Not thread-safe.
+class BufferPool {
+ public:
+  // Throws std::system_error when the memory cannot be had.
+  BufferPool(unsigned count, std::uint64_t buffer_bytes);
+  ~BufferPool();
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+
+  [[nodiscard]] Buffer take() noexcept;  // invalid when none is free
+  [[nodiscard]] std::span<std::byte> memory() const noexcept;  // all blocks, one after another
+  [[nodiscard]] std::uint64_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  [[nodiscard]] unsigned count() const noexcept { return count_; }
+
+ private:
+  friend class Buffer;
+  std::byte* memory_ = nullptr;
+  std::uint64_t buffer_bytes_;
+  unsigned count_;
+  std::vector<unsigned> free_;
+};
+
+}  // namespace ckptsim::storage

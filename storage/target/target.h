@@ -1,0 +1,128 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "storage/target/buffer.h"
+#include "storage/target/clock.h"
+
+namespace ckptsim::storage {
+
+// What a file is expected to be when it is opened for writing.
+enum class OpenMode {
+  kNew,        // must not exist (O_EXCL): a first pass always meets new files
+  kTruncate,   // an older file is cut to nothing by the open itself (O_TRUNC); a missing one is made
+  kOverwrite,  // an older file keeps its blocks and is written in place; a missing one is made
+};
+
+// One thing that a rank asks of its target. `file` is a number the caller chooses per open file; it names the file in
+// later requests and completions until it is closed.
+struct Request {
+  enum class Kind {
+    kOpen,           // path, mode
+    kPreallocate,    // length: blocks for [0, length) are allocated and the size is set
+    kWrite,          // buffer, offset, length: buffer[0, length) to offset; length is a multiple of io_alignment()
+    kSetLength,      // length: the file's true length
+    kSync,           // fsync; a failed one is never tried again
+    kClose,          //
+    kSyncDirectory,  // path: fsync of that directory
+  };
+  Kind kind = Kind::kClose;
+  int file = 0;
+  std::string path;
+  OpenMode mode = OpenMode::kNew;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  Buffer buffer;  // kWrite consumes it; its completion gives it back
+};
+
+// The outcome of one request. On error nothing is known about what reached the drive.
+struct Completion {
+  Request::Kind kind = Request::Kind::kClose;
+  int file = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::error_code error;  // system_category; empty when the request was carried out in full
+  Clock::Time submitted{};
+  Clock::Time completed{};  // when the completion was seen: at its arrival or at the next poll() after it
+  Buffer buffer;
+};
+
+// How a target really works, for the report.
+struct TargetFacts {
+  std::string backend;           // "io_uring", "direct", "buffered", "null"
+  bool direct_io = false;        // files are opened with O_DIRECT
+  bool registered_buffers = false;
+  std::string registered_reason;  // why not, in words; empty when registered or not applicable
+};
+
+// One rank's handle on one target: the seam behind which every backend, real or simulated, lives.
+//
+// Requests of one file are carried out in the order of submission, except that writes between two other requests may
+// overtake each other; the caller waits for its writes before it submits kSetLength, kSync or kClose of the same file.
+// submit() may block (a plain system call) or return at once (an asynchronous write); either way the outcome arrives
+// as one Completion through poll() or wait(). Short writes and EINTR are continued inside.
+//
+// Not thread-safe: one thread, one target. The public calls check, count and stamp; backends override the hooks.
+// The destructor never throws: it waits for what is in flight and closes what is open.
+class Target {
+ public:
+  virtual ~Target() = default;
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  // The caller keeps writes_in_flight() below queue_depth() before it submits another write (asserted).
+  void submit(Request request);
+
+  // The next completion that has already arrived, without blocking. False: none has.
+  [[nodiscard]] bool poll(Completion& completion);
+
+  // The next completion, waiting for it. There must be something pending (asserted).
+  void wait(Completion& completion);
+
+  // A free buffer of block_bytes(), or an invalid one when all are in use. There are queue_depth() + 2 of them.
+  [[nodiscard]] Buffer take_buffer();
+
+  // Touches every buffer, so that first-touch page faults are not measured.
+  void warm_up();
+
+  [[nodiscard]] std::uint64_t pending() const noexcept { return pending_; }
+  [[nodiscard]] std::uint64_t writes_in_flight() const noexcept { return writes_in_flight_; }
+  [[nodiscard]] std::uint64_t sync_calls() const noexcept { return sync_calls_; }  // kSync and kSyncDirectory
+
+  // Length and offset of every write are multiples of this (1: any); buffers are aligned to it.
+  [[nodiscard]] std::uint64_t io_alignment() const noexcept { return io_alignment_; }
+  [[nodiscard]] std::uint64_t block_bytes() const noexcept { return buffers_.buffer_bytes(); }
+  [[nodiscard]] std::uint64_t queue_depth() const noexcept { return queue_depth_; }
+  [[nodiscard]] virtual TargetFacts facts() const = 0;
+
+ protected:
+  Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth, std::uint64_t io_alignment);
+
+  [[nodiscard]] BufferPool& buffers() noexcept { return buffers_; }
+  [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
+
+  // Starts the request. The hook either finishes it (returns true with completion.error set or empty) or keeps it and
+  // delivers it through do_reap later (returns false).
+  virtual bool do_submit(Request& request, Completion& completion) = 0;
+
+  // Delivers one earlier request; with block set, waits for one. Returns false when none has arrived. The completion's
+  // kind, file, offset, length, submitted and buffer are those of the request.
+  virtual bool do_reap(bool block, Completion& completion) = 0;
+
+ private:
+  const Clock& clock_;
+  BufferPool buffers_;
+  std::uint64_t queue_depth_;
+  std::uint64_t io_alignment_;
+  std::uint64_t pending_ = 0;
+  std::uint64_t writes_in_flight_ = 0;
+  std::uint64_t sync_calls_ = 0;
+  struct Ready;  // completions of requests that finished inside submit()
+  std::shared_ptr<Ready> ready_;
+};
+
+}  // namespace ckptsim::storage
