@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/cli/command.h"
+#include "simulator/communicator/communicator.h"
+#include "simulator/config/run_config.h"
+#include "simulator/engine/failure.h"
+#include "simulator/report/plan_tables.h"
+#include "simulator/report/progress_line.h"
+#include "simulator/report/result_folder.h"
+#include "simulator/report/result_json.h"
+#include "simulator/report/run_tables.h"
+#include "simulator/run/run.h"
+
+namespace ckptsim::cli {
+namespace {
+
+using simulator::ExitCode;
+
+struct RunOptions {
+  std::string config;
+  std::vector<std::string> targets;
+  std::vector<std::pair<std::string, std::string>> settings;  // key, value: the options that stand for a key
+  std::vector<std::string> overrides;
+  std::string output = "results";
+  std::string progress = "auto";
+  bool no_progress = false;
+  bool dry_run = false;
+  OutputFormat format;
+};
+
+simulator::RunConfig load_config(const RunOptions& options) {
+  std::vector<std::string> overrides = options.overrides;
+  for (const auto& [key, value] : options.settings) overrides.push_back(key + "=" + value);
+  simulator::RunConfig config = simulator::load_run_config(options.config, overrides);
+  if (!options.targets.empty()) config.storage.targets = options.targets;
+  return config;
+}
+
+// Process 0 reads the configuration, so that no other host needs the file and all have the same.
+simulator::RunConfig shared_config(simulator::Communicator& communicator, const RunOptions& options) {
+  std::string text;
+  simulator::together(communicator, ExitCode::kUsage, [&] {
+    if (communicator.process() == 0) text = simulator::effective_config(load_config(options));
+  });
+  return simulator::parse_run_config(communicator.broadcast(text), "the configuration of process 0", {});
+}
+
+simulator::ProgressStyle progress_style(const RunOptions& options, const simulator::Communicator& communicator) {
+  using simulator::ProgressStyle;
+  if (options.no_progress || options.progress == "none" || communicator.process() != 0) return ProgressStyle::kNone;
+  if (options.progress == "plain") return ProgressStyle::kPlain;
+  return isatty(STDERR_FILENO) == 1 ? ProgressStyle::kLine : ProgressStyle::kNone;
+}
+
+void print_result(const simulator::RunResult& result, const RunOptions& options, const std::string& folder) {
+  std::string text;
+  if (options.format.json) {
+    text = simulator::result_json(result);
+  } else if (options.dry_run) {
+    text = simulator::dry_run_report(result, options.format.table());
+  } else if (options.format.csv) {
+    text = simulator::checkpoints_csv(result);
+  } else {
+    text = simulator::run_report(result, options.format.table()) + "Result: " + folder + "\n";
+  }
+  std::fputs(text.c_str(), stdout);
+}
+
+int run_on(simulator::Communicator& communicator, const RunOptions& options) {
+  const simulator::RunRequest request{.config = shared_config(communicator, options),
+                                      .command = command_line(),
+                                      .dry_run = options.dry_run};
+  const storage::SteadyClock clock;
+  simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
+  simulator::ResultFolder folder(options.output);
+  const simulator::RunResult result = simulator::run(communicator, request, folder, progress);
+  if (communicator.process() == 0) print_result(result, options, folder.path().string());
+  return static_cast<int>(ExitCode::kDone);
+}
+
+int run_command(const RunOptions& options) {
+  const std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
+  try {
+    return run_on(*communicator, options);
+  } catch (const simulator::RunFailure& failure) {
+    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
+    return static_cast<int>(failure.code());
+  } catch (const std::exception& error) {
+    // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the launcher
+    // end them.
+    if (communicator->processes() == 1) throw;
+    fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
+               error.what());
+    std::_Exit(static_cast<int>(ExitCode::kInputOutput));
+  }
+}
+
+// An option that is another spelling of a configuration key.
+void add_setting(CLI::App& command, const std::shared_ptr<RunOptions>& options, const std::string& option,
+                 const std::string& key, const std::string& description) {
+  command.add_option_function<std::string>(
+      option, [options, key](const std::string& value) { options->settings.emplace_back(key, value); },
+      fmt::format("{} ({})", description, key));
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Writes the checkpoints of a run and times them");
+  command->footer(
+      "Examples:\n"
+      "  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n"
+      "  ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0 --scale 0.001 --checkpoints-per-pass 2\n"
+      "  ckptsim run llama3.1-405b-tp4pp2 --backend null --scale 0.01 --checkpoints-per-pass 1 --passes 1");
+  command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")->required();
+  command->add_option("--target", options->targets,
+                      "A folder on the drive to measure; repeat for several (rank r of a host uses target r mod n)")
+      ->allow_extra_args(false);
+  add_setting(*command, options, "--scale", "scale", "Shrinks every shard to this fraction");
+  add_setting(*command, options, "--passes", "checkpoint.passes", "Passes over the drive");
+  add_setting(*command, options, "--checkpoints-per-pass", "checkpoint.checkpoints_per_pass",
+              "Checkpoints in a pass, or auto: as many as the drive holds");
+  add_setting(*command, options, "--backend", "storage.backend", "auto, io_uring, direct, buffered or null");
+  add_setting(*command, options, "--serializer", "storage.serializer", "What makes the files: stream");
+  add_setting(*command, options, "--load", "checkpoint.load", "When checkpoints are read back: none");
+  command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
+      ->allow_extra_args(false);
+  command->add_option("--output", options->output, "Where the result's folder is made")->capture_default_str();
+  command->add_flag("--dry-run", options->dry_run, "Checks everything and says what would be done; writes nothing");
+  command->add_option("--progress", options->progress, "Progress on stderr: auto (a live line on a terminal), plain, none")
+      ->check(CLI::IsMember({"auto", "plain", "none"}))
+      ->capture_default_str();
+  command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
+  add_output_format(*command, options->format);
+  command->callback([options, &exit_code] { exit_code = run_command(*options); });
+}
+
+}  // namespace ckptsim::cli

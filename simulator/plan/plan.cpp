@@ -1,0 +1,132 @@
+#include "simulator/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "models/training_state.h"
+#include "parallelism/checkpoint_files.h"
+#include "parallelism/topology.h"
+#include "storage/torch/archive_stream.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+namespace torch = storage::torch;
+
+parallelism::Topology topology_of(const RunConfig& config) {
+  return {.tensor = config.parallelism.tensor,
+          .pipeline = config.parallelism.pipeline,
+          .data = config.parallelism.data,
+          .zero_stage = config.parallelism.zero_stage};
+}
+
+torch::ScalarType scalar_type(models::Dtype dtype) {
+  switch (dtype) {
+    case models::Dtype::kBFloat16:
+      return torch::ScalarType::kBFloat16;
+    case models::Dtype::kFloat32:
+      return torch::ScalarType::kFloat32;
+    case models::Dtype::kUInt8:
+      return torch::ScalarType::kUInt8;
+  }
+  throw ConfigError("/training_state", "the training state has an element type that torch files cannot hold");
+}
+
+std::vector<parallelism::CheckpointFile> checkpoint_files(const RunConfig& config, std::int64_t rank) {
+  return parallelism::files_of_rank(config.model, models::training_state(config.training_state), topology_of(config),
+                                    config.checkpoint.layout, config.scale, rank);
+}
+
+torch::FileSpec file_spec(const parallelism::CheckpointFile& file, std::int64_t rank, std::int64_t iteration) {
+  torch::FileSpec spec;
+  spec.name = file.name;
+  spec.entries.reserve(file.tensors.size() + 2);
+  for (const parallelism::FileTensor& tensor : file.tensors) {
+    spec.entries.push_back({tensor.name, torch::TensorSpec{scalar_type(tensor.dtype), tensor.shape}});
+  }
+  if (file.run_state) {
+    spec.entries.push_back({"iteration", iteration});
+    // Of one length whatever the rank and the iteration, so that sizes are known before the run.
+    spec.entries.push_back({"rng_state", fmt::format("philox:offset={:020}:subsequence={:010}", iteration, rank)});
+  }
+  return spec;
+}
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Sums of sizes that passed the checks of one file can still overflow over a hundred thousand ranks.
+std::uint64_t add(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum) || sum > static_cast<std::uint64_t>(INT64_MAX)) {
+    throw ConfigError("/model", "a checkpoint of this model passes 2^63 - 1 bytes; choose a smaller model or scale");
+  }
+  return sum;
+}
+
+RankPlan plan_rank(const RunConfig& config, const parallelism::Topology& topology, std::int64_t rank) {
+  const parallelism::RankCoordinates at = parallelism::coordinates_of(topology, rank);
+  RankPlan plan{.rank = rank, .tensor = at.tensor, .pipeline = at.pipeline, .data = at.data};
+  for (const FilePlan& file : file_plans(config, rank)) {
+    plan.payload_bytes = add(plan.payload_bytes, file.payload_bytes);
+    plan.file_bytes = add(plan.file_bytes, file.file_bytes);
+    plan.disk_bytes = add(plan.disk_bytes, round_up(file.file_bytes, kDiskBlockBytes));
+    ++plan.files;
+  }
+  return plan;
+}
+
+}  // namespace
+
+RunPlan make_plan(const RunConfig& config) {
+  const parallelism::Topology topology = topology_of(config);
+  parallelism::check(topology, config.model);
+  RunPlan plan;
+  plan.parameters = models::parameter_count(config.model);
+  for (std::int64_t rank = 0; rank < topology.ranks(); ++rank) {
+    const RankPlan& of_rank = plan.ranks.emplace_back(plan_rank(config, topology, rank));
+    plan.payload_bytes = add(plan.payload_bytes, of_rank.payload_bytes);
+    plan.file_bytes = add(plan.file_bytes, of_rank.file_bytes);
+    plan.disk_bytes = add(plan.disk_bytes, of_rank.disk_bytes);
+    plan.files += of_rank.files;
+  }
+  return plan;
+}
+
+std::vector<FilePlan> file_plans(const RunConfig& config, std::int64_t rank) {
+  const torch::ArchiveOptions options = archive_options(config);
+  std::vector<FilePlan> plans;
+  for (const parallelism::CheckpointFile& file : checkpoint_files(config, rank)) {
+    const auto payload = static_cast<std::uint64_t>(parallelism::payload_bytes(file));
+    plans.push_back({.name = file.name,
+                     .payload_bytes = payload,
+                     .file_bytes = torch::archive_bytes(file_spec(file, rank, iteration_of(0)), options)});
+  }
+  return plans;
+}
+
+std::vector<torch::FileSpec> file_specs(const RunConfig& config, std::int64_t rank, std::int64_t iteration) {
+  std::vector<torch::FileSpec> specs;
+  for (const parallelism::CheckpointFile& file : checkpoint_files(config, rank)) {
+    specs.push_back(file_spec(file, rank, iteration));
+  }
+  return specs;
+}
+
+std::int64_t iteration_of(std::uint64_t ordinal) {
+  // From here to 2^31 a pickled integer has one width. Two thousand million checkpoints are not a run.
+  constexpr std::int64_t kFirst = 100'000;
+  constexpr std::int64_t kStep = 1'000;
+  return kFirst + kStep * static_cast<std::int64_t>(ordinal % 2'000'000);
+}
+
+torch::ArchiveOptions archive_options(const RunConfig& config) {
+  return {.dialect = effective_dialect(config) == "1.13" ? torch::Dialect::kTorch113 : torch::Dialect::kCurrent,
+          .alignment_bytes = config.storage.alignment_bytes};
+}
+
+std::string effective_dialect(const RunConfig& config) {
+  return config.storage.torch_dialect == "auto" ? "current" : config.storage.torch_dialect;
+}
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "simulator/run/progress.h"
+#include "storage/target/clock.h"
+
+namespace ckptsim::simulator {
+
+enum class ProgressStyle { kLine, kPlain, kNone };
+
+// Progress on a stream: one line that is written over (kLine), or a line a checkpoint (kPlain).
+class ProgressLine final : public Progress {
+ public:
+  ProgressLine(ProgressStyle style, std::FILE* stream, const storage::Clock& clock)
+      : style_(style), stream_(stream), clock_(clock) {}
+
+  [[nodiscard]] bool wanted() const override { return style_ == ProgressStyle::kLine; }
+  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes) override;
+  void begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) override;
+  void written(std::uint64_t bytes_of_this_checkpoint) override;
+  void end_checkpoint() override;
+  void end_run() override;
+
+ private:
+  void show(std::uint64_t bytes);
+  void clear();
+
+  ProgressStyle style_;
+  std::FILE* stream_;
+  const storage::Clock& clock_;
+  std::uint64_t checkpoints_ = 0;
+  std::uint64_t checkpoint_bytes_ = 0;
+  std::uint64_t finished_ = 0;
+  std::string label_;
+  storage::Clock::Time run_start_{};
+  storage::Clock::Time checkpoint_start_{};
+  storage::Clock::Time shown_{};
+};
+
+// "1:23:45", "4:05".
+[[nodiscard]] std::string clock_text(double seconds);
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,130 @@
+#include "simulator/report/result_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include "simulator/report/result_json.h"
+#include "simulator/report/table.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what, const fs::path& path) {
+  throw std::system_error(errno, std::generic_category(), fmt::format("cannot {} {}", what, path.string()));
+}
+
+void write_all(int file, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void sync_folder(const fs::path& folder) {
+  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) fail("open", folder);
+  const int outcome = fsync(directory);
+  close(directory);
+  if (outcome != 0) fail("fsync", folder);
+}
+
+// "NAME-20261130T173937Z", with "-2" and so on where two runs began in the same second.
+fs::path make_unique_folder(const fs::path& output, const RunResult& run) {
+  std::string stamp;
+  for (const char c : run.started_utc) {
+    if (c != '-' && c != ':') stamp += c;
+  }
+  fs::create_directories(output);
+  const std::string name = fmt::format("{}-{}", run.config.name, stamp);
+  fs::path folder = output / name;
+  for (int attempt = 2; !fs::create_directory(folder); ++attempt) folder = output / fmt::format("{}-{}", name, attempt);
+  return folder;
+}
+
+}  // namespace
+
+ResultFolder::~ResultFolder() {
+  if (journal_ >= 0) close(journal_);
+}
+
+void ResultFolder::begin(const RunResult& run) {
+  path_ = make_unique_folder(output_, run);
+  write_file("journal.jsonl", journal_header(run) + "\n");
+  sync_folder(output_);
+  const fs::path path = path_ / "journal.jsonl";
+  journal_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (journal_ < 0) fail("open", path);
+}
+
+void ResultFolder::checkpoint(const CheckpointResult& checkpoint) {
+  const fs::path path = path_ / "journal.jsonl";
+  write_all(journal_, journal_checkpoint(checkpoint) + "\n", path);
+  if (fsync(journal_) != 0) fail("fsync", path);
+}
+
+void ResultFolder::end(const RunResult& run) {
+  write_file("checkpoints.csv", checkpoints_csv(run));
+  write_file("result.json", result_json(run));
+}
+
+// Under a temporary name first: whoever finds the file finds all of it.
+void ResultFolder::write_file(const std::string& name, const std::string& text) const {
+  const fs::path path = path_ / name;
+  const fs::path temporary = path_ / (name + ".tmp");
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) fail("create", temporary);
+  try {
+    write_all(file, text, temporary);
+    if (fsync(file) != 0) fail("fsync", temporary);
+  } catch (...) {
+    close(file);
+    throw;
+  }
+  if (close(file) != 0) fail("close", temporary);
+  fs::rename(temporary, path);
+  sync_folder(path_);
+}
+
+std::string checkpoints_csv(const RunResult& run) {
+  Table table;
+  table.columns = {{"pass"},         {"warmup"},     {"checkpoint"},  {"duration_s"}, {"throughput_gb_per_s"},
+                   {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"}, {"skew"},   {"idle_share"}, {"bound_by"}};
+  for (const std::string_view phase : kPhaseNames) table.columns.push_back({fmt::format("{}_s", phase)});
+  for (const PassResult& pass : run.passes) {
+    for (const CheckpointResult& checkpoint : pass.checkpoints) {
+      const SaveResult& save = checkpoint.save;
+      std::vector<std::string> row = {fmt::format("{}", checkpoint.pass),
+                                      checkpoint.warmup ? "true" : "false",
+                                      fmt::format("{}", checkpoint.checkpoint),
+                                      fmt::format("{:.9f}", seconds(save.duration_ns)),
+                                      fmt::format("{:.6f}", gb_per_s(save.file_bytes, save.duration_ns)),
+                                      fmt::format("{}", save.payload_bytes),
+                                      fmt::format("{}", save.file_bytes),
+                                      fmt::format("{}", save.straggler_rank),
+                                      fmt::format("{:.6f}", save.skew),
+                                      fmt::format("{:.6f}", save.idle_share),
+                                      save.bound_words.substr(0, save.bound_words.find(':'))};
+      // The phases of the rank that decided the duration: they add up to it.
+      for (std::size_t i = 0; i < kPhases; ++i) {
+        std::int64_t phase_ns = 0;
+        for (const RankSave& rank : save.ranks) {
+          if (rank.rank == save.straggler_rank) phase_ns = rank.phase_ns[i];
+        }
+        row.push_back(fmt::format("{:.9f}", seconds(phase_ns)));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return render(table, TableFormat::kCsv);
+}
+
+}  // namespace ckptsim::simulator

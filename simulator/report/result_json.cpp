@@ -1,0 +1,224 @@
+#include "simulator/report/result_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/report/version.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Paths and host names are bytes; what is not UTF-8 in them must not cost a result.
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Json to_json(const RankSave& rank) {
+  Json phases;
+  for (std::size_t i = 0; i < kPhases; ++i) phases[std::string(kPhaseNames[i]) + "_ns"] = rank.phase_ns[i];
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"target", rank.target},
+          {"payload_bytes", rank.payload_bytes},
+          {"file_bytes", rank.file_bytes},
+          {"padding_bytes", rank.padding_bytes},
+          {"blocks", rank.blocks},
+          {"sync_calls", rank.sync_calls},
+          {"duration_ns", rank.duration_ns},
+          {"phases", std::move(phases)},
+          {"idle_ns", rank.idle_ns},
+          {"latency",
+           {{"p50_ns", rank.latency_p50_ns},
+            {"p99_ns", rank.latency_p99_ns},
+            {"p999_ns", rank.latency_p999_ns},
+            {"max_ns", rank.latency_max_ns}}}};
+}
+
+std::string bound_name(Bound bound) {
+  switch (bound) {
+    case Bound::kDrive:
+      return "drive";
+    case Bound::kHost:
+      return "host";
+    case Bound::kSync:
+      return "sync";
+    case Bound::kOneRank:
+      return "one_rank";
+  }
+  return "drive";
+}
+
+Json to_json(const SaveResult& save) {
+  Json targets = Json::array();
+  for (const TargetSave& target : save.targets) {
+    targets.push_back({{"target", target.target},
+                       {"idle_ns", target.idle_ns},
+                       {"idle_share", target.idle_share},
+                       {"mean_depth", target.mean_depth}});
+  }
+  Json ranks = Json::array();
+  for (const RankSave& rank : save.ranks) ranks.push_back(to_json(rank));
+  return {{"duration_s", seconds(save.duration_ns)},
+          {"duration_ns", save.duration_ns},
+          {"barrier_to_barrier_ns", save.barrier_to_barrier_ns},
+          {"payload_bytes", save.payload_bytes},
+          {"file_bytes", save.file_bytes},
+          {"throughput_gb_per_s", gb_per_s(save.file_bytes, save.duration_ns)},
+          {"straggler_rank", save.straggler_rank},
+          {"skew", save.skew},
+          {"idle_share", save.idle_share},
+          {"generator_bound", save.generator_bound},
+          {"bound_by", bound_name(save.bound)},
+          {"bound_by_words", save.bound_words},
+          {"targets", std::move(targets)},
+          {"ranks", std::move(ranks)}};
+}
+
+Json to_json(const CheckpointResult& checkpoint) {
+  return {{"pass", checkpoint.pass},
+          {"warmup", checkpoint.warmup},
+          {"checkpoint", checkpoint.checkpoint},
+          {"prepare_ns", checkpoint.prepare_ns},
+          {"manifest_ns", checkpoint.manifest_ns},
+          {"save", to_json(checkpoint.save)}};
+}
+
+bool generator_bound(const PassResult& pass) {
+  for (const CheckpointResult& checkpoint : pass.checkpoints) {
+    if (checkpoint.save.generator_bound) return true;
+  }
+  return false;
+}
+
+Json to_json(const PassResult& pass) {
+  Json checkpoints = Json::array();
+  for (const CheckpointResult& checkpoint : pass.checkpoints) checkpoints.push_back(to_json(checkpoint));
+  return {{"pass", pass.pass},
+          {"warmup", pass.warmup},
+          {"between_ns", pass.between_ns},
+          {"save_average_s", pass.average_s},
+          {"save_stdev_s", pass.stdev_s.has_value() ? Json(*pass.stdev_s) : Json(nullptr)},
+          {"save_min_s", pass.min_s},
+          {"save_max_s", pass.max_s},
+          {"throughput_gb_per_s", pass.throughput_gb_per_s},
+          {"checkpoints", std::move(checkpoints)}};
+}
+
+Json environment_json(const Environment& environment) {
+  Json hosts = Json::array();
+  for (std::size_t i = 0; i < environment.hosts.size(); ++i) {
+    hosts.push_back({{"name", environment.hosts[i]}, {"ranks", environment.ranks_on_host[i]}});
+  }
+  Json targets = Json::array();
+  for (std::size_t i = 0; i < environment.targets.size(); ++i) {
+    const TargetEnvironment& target = environment.targets[i];
+    targets.push_back({{"target", i},
+                       {"host", target.host},
+                       {"path", target.path},
+                       {"file_system", target.file_system},
+                       {"mount_options", target.mount_options},
+                       {"source", target.source},
+                       {"capacity_bytes", target.capacity_bytes},
+                       {"available_bytes", target.available_bytes},
+                       {"io_alignment", target.io_alignment},
+                       {"earlier_run",
+                        {{"bytes", target.earlier_bytes},
+                         {"files_removed", target.earlier_files_removed},
+                         {"removal_ns", target.earlier_removal_ns}}}});
+  }
+  return {{"hosts", std::move(hosts)},
+          {"kernel", environment.kernel},
+          {"communicator", environment.communicator},
+          {"processes", environment.processes},
+          {"targets", std::move(targets)}};
+}
+
+Json effective_json(const EffectiveSettings& effective) {
+  return {{"backend", effective.backend},
+          {"backend_reason", effective.backend_reason},
+          {"direct_io", effective.direct_io},
+          {"registered_buffers", effective.registered_buffers},
+          {"registered_reason", effective.registered_reason},
+          {"torch_dialect", effective.torch_dialect},
+          {"checkpoints_per_pass", effective.checkpoints_per_pass}};
+}
+
+Json ranks_json(const RunPlan& plan) {
+  Json ranks = Json::array();
+  for (const RankPlan& rank : plan.ranks) {
+    ranks.push_back({{"rank", rank.rank},
+                     {"tp", rank.tensor},
+                     {"pp", rank.pipeline},
+                     {"dp", rank.data},
+                     {"bytes", rank.payload_bytes},
+                     {"file_bytes", rank.file_bytes},
+                     {"files", rank.files}});
+  }
+  return ranks;
+}
+
+Json plan_members(const RunConfig& config, const RunPlan& plan) {
+  return {{"model", config.model.name},
+          {"training_state", config.training_state},
+          {"layout", config.checkpoint.layout},
+          {"scale", config.scale},
+          {"parameters", plan.parameters},
+          {"checkpoint_bytes", plan.payload_bytes},
+          {"file_bytes", plan.file_bytes},
+          {"files", plan.files},
+          {"ranks", ranks_json(plan)}};
+}
+
+Json flags(const RunResult& run) {
+  bool bound = false;
+  for (const PassResult& pass : run.passes) bound = bound || generator_bound(pass);
+  return {{"scaled", run.config.scale < 1},
+          {"fsync", run.config.checkpoint.fsync != "off"},
+          {"direct_io", run.effective.direct_io},
+          {"generator_bound", bound}};
+}
+
+}  // namespace
+
+std::string result_json(const RunResult& run) {
+  Json passes = Json::array();
+  for (const PassResult& pass : run.passes) passes.push_back(to_json(pass));
+  Json result = {{"schema", "ckptsim.result/1"},
+                 {"tool", {{"name", "ckptsim"}, {"version", version()}}},
+                 {"command", run.command},
+                 {"started_utc", run.started_utc},
+                 {"status", run.status},
+                 {"config", Json::parse(effective_config(run.config))},
+                 {"effective", effective_json(run.effective)},
+                 {"environment", environment_json(run.environment)},
+                 {"plan", plan_members(run.config, run.plan)},
+                 {"flags", flags(run)},
+                 {"passes", std::move(passes)}};
+  if (!run.failure.empty()) result["failure"] = run.failure;
+  return text_of(result, 1) + "\n";
+}
+
+std::string journal_header(const RunResult& run) {
+  const Json line = {{"type", "run"},
+                     {"schema", "ckptsim.journal/1"},
+                     {"version", version()},
+                     {"started_utc", run.started_utc},
+                     {"command", run.command},
+                     {"config", Json::parse(effective_config(run.config))},
+                     {"effective", effective_json(run.effective)},
+                     {"environment", environment_json(run.environment)}};
+  return text_of(line, -1);
+}
+
+std::string journal_checkpoint(const CheckpointResult& checkpoint) {
+  Json line = {{"type", "checkpoint"}};
+  line.update(to_json(checkpoint));
+  return text_of(line, -1);
+}
+
+std::string plan_json(const RunConfig& config, const RunPlan& plan) {
+  return text_of(plan_members(config, plan), 1) + "\n";
+}
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,7 @@
+#include "simulator/report/version.h"
+
+namespace ckptsim::simulator {
+
+const char* version() { return CKPTSIM_VERSION; }
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,160 @@
+#include "simulator/run/checkpoint_runner.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "simulator/communicator/packing.h"
+#include "simulator/run/rank_save_text.h"
+
+namespace ckptsim::simulator {
+
+// Shared by the ranks' threads and the thread that waits for them.
+class CheckpointRunner::Watch {
+ public:
+  explicit Watch(std::size_t ranks) : running_(ranks) {}
+
+  void rank_ended(bool failed) {
+    const std::scoped_lock lock(mutex_);
+    --running_;
+    failed_ = failed_ || failed;
+    changed_.notify_one();
+  }
+
+  // True when all ranks have ended; false after `pause`, or as soon as a first rank has failed.
+  [[nodiscard]] bool wait(std::chrono::milliseconds pause) {
+    std::unique_lock lock(mutex_);
+    const bool failed_before = failed_;
+    changed_.wait_for(lock, pause, [&] { return running_ == 0 || failed_ != failed_before; });
+    return running_ == 0;
+  }
+
+  [[nodiscard]] bool failed() {
+    const std::scoped_lock lock(mutex_);
+    return failed_;
+  }
+
+  std::latch start{1};
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> written_bytes{0};
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t running_;
+  bool failed_ = false;
+};
+
+CheckpointRunner::CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
+                                   Progress& progress)
+    : communicator_(communicator), workers_(workers), progress_(progress) {
+  progress_wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
+}
+
+CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job, const std::map<long, std::string>& folders) {
+  Watch watch(workers_.size());
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (const auto& worker : workers_) {
+      worker->prepare(job, folders.at(worker->place().rank), watch.written_bytes, watch.stop);
+    }
+  });
+  std::vector<std::jthread> threads;
+  for (const auto& worker : workers_) {
+    threads.emplace_back([&watch, &worker = *worker] {
+      watch.start.wait();
+      worker.run();
+      watch.rank_ended(worker.failure().has_value());
+    });
+  }
+
+  communicator_.barrier();
+  const storage::Clock::Time begin = clock_.now();
+  watch.start.count_down();
+  wait_for_ranks(watch, static_cast<std::uint32_t>(job.ordinal));
+  communicator_.barrier();
+  const storage::Clock::Time end = clock_.now();
+  threads.clear();
+
+  agree_on_failures();
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (const auto& worker : workers_) worker->check_sizes();
+  });
+  CheckpointOutcome outcome{.ranks = collect_measurements(), .barrier_to_barrier_ns = (end - begin).count()};
+  for (const auto& worker : workers_) outcome.manifest_files[worker->place().rank] = worker->manifest_files();
+  return outcome;
+}
+
+// Until all ranks here have ended: passes a failure on, here and to the other processes, and carries progress.
+void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
+  constexpr std::chrono::milliseconds kTick{50};
+  bool told_others = false;
+  written_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
+  for (bool ended = false; !ended;) {
+    ended = watch.wait(kTick);
+    if (watch.failed() && !told_others) {
+      watch.stop = true;
+      tell_others_of_failure(checkpoint);
+      told_others = true;
+    }
+    read_messages(watch, checkpoint);
+    if (progress_wanted_ && !ended) report_progress(watch, checkpoint);
+  }
+}
+
+void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
+  for (int process = 0; process < communicator_.processes(); ++process) {
+    if (process == communicator_.process()) continue;
+    communicator_.post(process, {.kind = SideMessage::Kind::kFailure,
+                                 .checkpoint = checkpoint,
+                                 .process = communicator_.process()});
+  }
+}
+
+void CheckpointRunner::read_messages(Watch& watch, std::uint32_t checkpoint) {
+  while (const std::optional<SideMessage> message = communicator_.poll()) {
+    if (message->checkpoint != checkpoint) continue;
+    if (message->kind == SideMessage::Kind::kFailure) {
+      watch.stop = true;
+    } else {
+      written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+    }
+  }
+}
+
+void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t checkpoint) {
+  if (communicator_.process() != 0) {
+    communicator_.post(0, {.kind = SideMessage::Kind::kProgress,
+                           .checkpoint = checkpoint,
+                           .process = communicator_.process(),
+                           .value = watch.written_bytes});
+    return;
+  }
+  written_by_process_[0] = watch.written_bytes;
+  progress_.written(std::accumulate(written_by_process_.begin(), written_by_process_.end(), std::uint64_t{0}));
+}
+
+void CheckpointRunner::agree_on_failures() {
+  std::optional<Failure> first;
+  for (const auto& worker : workers_) {
+    if (!first.has_value()) first = worker->failure();
+  }
+  agree(communicator_, first);
+}
+
+std::vector<RankSave> CheckpointRunner::collect_measurements() {
+  std::vector<std::string> mine;
+  for (const auto& worker : workers_) mine.push_back(rank_save_to_text(worker->measured()));
+  std::vector<RankSave> all;
+  for (const std::string& part : communicator_.gather(pack(mine), 0)) {
+    for (const std::string& text : unpack(part)) all.push_back(rank_save_from_text(text));
+  }
+  return all;
+}
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/communicator/communicator.h"
+#include "simulator/run/progress.h"
+#include "simulator/run/rank_worker.h"
+
+namespace ckptsim::simulator {
+
+// What is known of a checkpoint once its data is done.
+struct CheckpointOutcome {
+  std::vector<RankSave> ranks;               // of all ranks, in order, on process 0; empty elsewhere
+  std::int64_t barrier_to_barrier_ns = 0;    // on this process
+  std::map<long, std::string> manifest_files;  // of this process's ranks
+};
+
+// Runs the save sequences of this process's ranks, a thread each, between two barriers over all processes.
+class CheckpointRunner {
+ public:
+  // Collective. All references outlive the runner.
+  CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress);
+
+  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed.
+  [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);
+
+ private:
+  class Watch;
+
+  void wait_for_ranks(Watch& watch, std::uint32_t checkpoint);
+  void tell_others_of_failure(std::uint32_t checkpoint);
+  void read_messages(Watch& watch, std::uint32_t checkpoint);
+  void report_progress(const Watch& watch, std::uint32_t checkpoint);
+  void agree_on_failures();
+  [[nodiscard]] std::vector<RankSave> collect_measurements();
+
+  Communicator& communicator_;
+  std::vector<std::unique_ptr<RankWorker>>& workers_;
+  Progress& progress_;
+  bool progress_wanted_ = false;
+  storage::SteadyClock clock_;
+  std::vector<std::uint64_t> written_by_process_;
+};
+
+}  // namespace ckptsim::simulator

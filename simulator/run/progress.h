@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+namespace ckptsim::simulator {
+
+// Where process 0 tells how far the run is. Called from one thread.
+class Progress {
+ public:
+  Progress() = default;
+  virtual ~Progress() = default;
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // False: nobody looks, and the other processes need not report.
+  [[nodiscard]] virtual bool wanted() const { return false; }
+
+  virtual void begin_run(std::uint64_t /*checkpoints*/, std::uint64_t /*checkpoint_bytes*/) {}
+  virtual void begin_checkpoint(std::int64_t /*pass*/, bool /*warmup*/, std::int64_t /*checkpoint*/) {}
+  virtual void written(std::uint64_t /*bytes_of_this_checkpoint*/) {}
+  virtual void end_checkpoint() {}
+  virtual void end_run() {}
+};
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,138 @@
+#include "simulator/run/rank_worker.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "simulator/engine/invariant.h"
+#include "simulator/plan/plan.h"
+#include "simulator/run/manifest.h"
+#include "storage/torch/archive_stream.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+namespace torch = storage::torch;
+
+FsyncPolicy fsync_policy(const std::string& name) {
+  if (name == "end") return FsyncPolicy::kEnd;
+  return name == "off" ? FsyncPolicy::kOff : FsyncPolicy::kFile;
+}
+
+class ArchiveSource final : public FileSource {
+ public:
+  explicit ArchiveSource(torch::ArchiveStream stream) : stream_(std::move(stream)) {}
+  std::size_t read(std::span<std::byte> out) override { return stream_.read(out); }
+  [[nodiscard]] std::uint64_t file_bytes() const override { return stream_.file_bytes(); }
+  [[nodiscard]] torch::FileDigest digest() const override { return stream_.digest(); }
+
+ private:
+  torch::ArchiveStream stream_;
+};
+
+std::string sentence(const SaveError& error) {
+  const std::string place = error.operation == "write" ? fmt::format(" at offset {}", error.offset) : "";
+  std::string advice;
+  if (error.code == std::errc::no_space_on_device) {
+    advice = "; the target filled up during the run: free space there or ask for fewer checkpoints a pass";
+  } else if (error.code == std::errc::too_many_files_open) {
+    advice = "; raise the limit on open files (ulimit -n)";
+  }
+  return fmt::format("cannot {} {}{}: {}{}", error.operation, error.path, place, error.code.message(), advice);
+}
+
+}  // namespace
+
+RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
+                       const storage::TargetOptions& options, const storage::Clock& clock)
+    : config_(config), place_(place), group_(group), clock_(clock), target_(storage::make_target(options, clock)) {
+  target_->warm_up();
+}
+
+void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
+                         std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop) {
+  const torch::ArchiveOptions options = archive_options(config_);
+  failure_.reset();
+  specs_ = file_specs(config_, place_.rank, iteration_of(job.ordinal));
+  files_.clear();
+  payload_bytes_ = 0;
+  for (const torch::FileSpec& spec : specs_) {
+    files_.push_back({(std::filesystem::path(folder) / spec.name).string(), torch::archive_bytes(spec, options)});
+    payload_bytes_ += torch::payload_bytes(spec);
+  }
+  producer_ = std::make_unique<BlockProducer>(specs_.size(), [this, options, job](std::size_t file) {
+    return std::make_unique<ArchiveSource>(torch::ArchiveStream(specs_[file], options, config_.content_seed,
+                                                                job.content_pass,
+                                                                static_cast<std::uint64_t>(job.checkpoint)));
+  });
+  const SaveSettings settings{.fsync = fsync_policy(config_.checkpoint.fsync),
+                              .open_mode = job.open_mode,
+                              .preallocate = config_.storage.preallocate};
+  sequence_ =
+      std::make_unique<SaveSequence>(settings, folder, files_, *producer_, *target_, clock_, written_bytes, stop);
+}
+
+void RankWorker::run() {
+  try {
+    sequence_->start();
+    while (sequence_->advance() == SaveSequence::Status::kWaiting) {
+      storage::Completion completion;
+      target_->wait(completion);
+      sequence_->complete(std::move(completion));
+    }
+    if (const std::optional<SaveError>& error = sequence_->error()) {
+      failure_ = Failure{.code = ExitCode::kInputOutput, .message = sentence(*error)};
+    }
+  } catch (const std::exception& error) {
+    failure_ = failure_of(error, ExitCode::kInputOutput);
+  }
+  if (failure_.has_value()) {
+    failure_->host = place_.host;
+    failure_->rank = place_.rank;
+  }
+}
+
+void RankWorker::check_sizes() const {
+  if (config_.storage.backend == "null") return;
+  for (const PlannedFile& file : files_) {
+    const std::uint64_t found = std::filesystem::file_size(file.path);
+    if (found != file.file_bytes) {
+      throw std::system_error(std::make_error_code(std::errc::io_error),
+                              fmt::format("{}: {} bytes were planned and written, the file system has {}", file.path,
+                                          file.file_bytes, found));
+    }
+  }
+}
+
+RankSave RankWorker::measured() const {
+  const SaveMeasurement& measurement = sequence_->measurement();
+  RankSave save{.rank = place_.rank,
+                .host = place_.host,
+                .target = group_,
+                .payload_bytes = payload_bytes_,
+                .file_bytes = measurement.file_bytes,
+                .padding_bytes = measurement.padding_bytes,
+                .blocks = measurement.blocks,
+                .sync_calls = measurement.sync_calls,
+                .duration_ns = measurement.phases.duration().count(),
+                .idle_ns = measurement.idle_ns,
+                .depth_integral_ns = measurement.depth_integral_ns,
+                .latency_p50_ns = measurement.latency.quantile_ns(0.5),
+                .latency_p99_ns = measurement.latency.quantile_ns(0.99),
+                .latency_p999_ns = measurement.latency.quantile_ns(0.999),
+                .latency_max_ns = measurement.latency.maximum_ns(),
+                .busy_resolution_ns = measurement.busy.resolution_ns(),
+                .busy = measurement.busy.intervals()};
+  for (std::size_t i = 0; i < kPhases; ++i) save.phase_ns[i] = measurement.phases.totals()[i].count();
+  return save;
+}
+
+std::string RankWorker::manifest_files() const {
+  std::vector<std::string> names;
+  for (const torch::FileSpec& spec : specs_) names.push_back(spec.name);
+  return simulator::manifest_files(place_.rank, names, producer_->digests());
+}
+
+}  // namespace ckptsim::simulator

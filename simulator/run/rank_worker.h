@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/config/run_config.h"
+#include "simulator/engine/failure.h"
+#include "simulator/engine/save_sequence.h"
+#include "simulator/run/rank_layout.h"
+#include "simulator/run/result.h"
+#include "storage/target/make_target.h"
+#include "storage/torch/file_spec.h"
+
+namespace ckptsim::simulator {
+
+// One checkpoint to be written.
+struct CheckpointJob {
+  std::uint64_t ordinal = 0;       // over the whole run, from 0
+  std::uint64_t content_pass = 1;  // the pass in the content's address
+  std::int64_t checkpoint = 1;     // within the pass
+  storage::OpenMode open_mode = storage::OpenMode::kNew;
+};
+
+// A model rank of this process: its target for the whole run, its files and save sequence for one checkpoint at a
+// time. prepare() and what follows run() are called by the process's main thread, run() by the rank's own.
+class RankWorker {
+ public:
+  // Opens the target and touches its memory. `config` and `clock` outlive the worker.
+  RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
+             const storage::TargetOptions& options, const storage::Clock& clock);
+
+  // Everything but content: names, sizes, the sequence. `written_bytes` and `stop` are shared by the process's ranks.
+  void prepare(const CheckpointJob& job, const std::string& folder, std::atomic<std::uint64_t>& written_bytes,
+               const std::atomic<bool>& stop);
+
+  // The sequence on a real clock, from its start to its end. Failures are kept for failure().
+  void run();
+
+  [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+
+  // Holds the files' sizes against the plan, asking the file system. Throws std::system_error.
+  void check_sizes() const;
+
+  [[nodiscard]] RankSave measured() const;
+  [[nodiscard]] std::string manifest_files() const;
+  [[nodiscard]] const RankPlace& place() const { return place_; }
+  [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
+
+ private:
+  const RunConfig& config_;
+  RankPlace place_;
+  std::size_t group_;
+  const storage::Clock& clock_;
+  std::unique_ptr<storage::Target> target_;
+
+  std::vector<storage::torch::FileSpec> specs_;
+  std::vector<PlannedFile> files_;
+  std::uint64_t payload_bytes_ = 0;
+  std::unique_ptr<BlockProducer> producer_;
+  std::unique_ptr<SaveSequence> sequence_;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace ckptsim::simulator

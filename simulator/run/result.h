@@ -1,0 +1,141 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/config/run_config.h"
+#include "simulator/engine/busy_intervals.h"
+#include "simulator/engine/phases.h"
+#include "simulator/plan/plan.h"
+
+namespace ckptsim::simulator {
+
+// One rank's part of a checkpoint, as it travels to process 0 and into result.json.
+struct RankSave {
+  std::int64_t rank = 0;
+  std::string host;
+  std::size_t target = 0;  // its number in environment.targets
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t padding_bytes = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t sync_calls = 0;
+  std::int64_t duration_ns = 0;
+  std::array<std::int64_t, kPhases> phase_ns{};
+  std::int64_t idle_ns = 0;
+  std::int64_t depth_integral_ns = 0;
+  std::int64_t latency_p50_ns = 0;
+  std::int64_t latency_p99_ns = 0;
+  std::int64_t latency_p999_ns = 0;
+  std::int64_t latency_max_ns = 0;
+  std::int64_t busy_resolution_ns = 0;
+  std::vector<Interval> busy;  // not stored: only what is derived from it
+};
+
+// What one target saw of a checkpoint, over the checkpoint's whole duration.
+struct TargetSave {
+  std::size_t target = 0;     // its number in environment.targets
+  std::int64_t idle_ns = 0;   // no data I/O in flight from any of its ranks
+  double idle_share = 0;      // of the duration
+  double mean_depth = 0;      // data I/Os in flight, time-weighted
+};
+
+enum class Bound { kDrive, kHost, kSync, kOneRank };
+
+struct SaveResult {
+  std::int64_t duration_ns = 0;            // the longest rank's
+  std::int64_t barrier_to_barrier_ns = 0;  // on process 0
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  std::int64_t straggler_rank = 0;
+  double skew = 1;             // longest over median rank
+  double idle_share = 0;       // idle_ns over write time, summed over all ranks
+  bool generator_bound = false;
+  Bound bound = Bound::kDrive;
+  std::string bound_words;
+  std::vector<TargetSave> targets;
+  std::vector<RankSave> ranks;
+};
+
+struct CheckpointResult {
+  std::int64_t pass = 0;  // from 1; warm-up passes count by themselves
+  bool warmup = false;
+  std::int64_t checkpoint = 0;  // from 1
+  SaveResult save;
+  std::int64_t prepare_ns = 0;   // folders, old manifests: outside the duration
+  std::int64_t manifest_ns = 0;  // checking sizes, writing the manifest: outside the duration
+};
+
+struct PassResult {
+  std::int64_t pass = 0;
+  bool warmup = false;
+  std::int64_t between_ns = 0;  // deleting and trimming before the pass
+  std::vector<CheckpointResult> checkpoints;
+  double average_s = 0;
+  std::optional<double> stdev_s;  // sample standard deviation; none for a single checkpoint
+  double min_s = 0;
+  double max_s = 0;
+  double throughput_gb_per_s = 0;  // all file bytes over all durations
+};
+
+struct TargetEnvironment {
+  std::size_t target = 0;
+  std::string host;
+  std::string path;
+  std::string file_system;
+  std::string mount_options;
+  std::string source;
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t available_bytes = 0;  // before the run
+  std::uint64_t earlier_bytes = 0;    // of that name's earlier run, removed before pass 1
+  std::uint64_t io_alignment = 0;
+  std::int64_t earlier_files_removed = 0;
+  std::int64_t earlier_removal_ns = 0;
+};
+
+// How a run really worked, where something was left to the program.
+struct EffectiveSettings {
+  std::string backend;
+  std::string backend_reason;
+  bool direct_io = false;
+  bool registered_buffers = false;
+  std::string registered_reason;
+  std::string torch_dialect;
+  std::int64_t checkpoints_per_pass = 0;
+};
+
+struct Environment {
+  std::vector<std::string> hosts;  // by first rank
+  std::vector<std::int64_t> ranks_on_host;
+  std::string kernel;
+  std::string communicator;
+  int processes = 1;
+  std::vector<TargetEnvironment> targets;
+};
+
+struct RunResult {
+  std::string command;
+  std::string started_utc;
+  std::string status;  // complete, failed
+  std::string failure;
+  RunConfig config;
+  EffectiveSettings effective;
+  Environment environment;
+  RunPlan plan;
+  std::vector<PassResult> passes;
+};
+
+[[nodiscard]] inline double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+[[nodiscard]] double gb_per_s(std::uint64_t bytes, std::int64_t ns);
+
+// Puts the ranks of a checkpoint together. `writes_nothing`: the backend drops the bytes.
+[[nodiscard]] SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns,
+                                        bool writes_nothing);
+
+// Fills in the averages from the checkpoints.
+void summarise_pass(PassResult& pass);
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,303 @@
+#include "simulator/run/run.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "simulator/engine/failure.h"
+#include "simulator/run/backend_choice.h"
+#include "simulator/run/checkpoint_runner.h"
+#include "simulator/run/manifest.h"
+#include "simulator/run/open_files.h"
+#include "simulator/run/rank_layout.h"
+#include "simulator/run/rank_worker.h"
+#include "simulator/run/workspace.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+storage::RegisteredBuffers registered_buffers(const std::string& name) {
+  if (name == "on") return storage::RegisteredBuffers::kOn;
+  return name == "off" ? storage::RegisteredBuffers::kOff : storage::RegisteredBuffers::kAuto;
+}
+
+std::string kernel_release() {
+  utsname name{};
+  uname(&name);
+  return fmt::format("{} {}", name.sysname, name.release);
+}
+
+// A warm-up pass has bytes of its own: none of them come again in a measured pass.
+std::uint64_t content_pass(std::int64_t pass, bool warmup) {
+  constexpr std::uint64_t kWarmupPasses = 1'000'000;
+  return static_cast<std::uint64_t>(pass) + (warmup ? kWarmupPasses : 0);
+}
+
+class Run {
+ public:
+  Run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress)
+      : communicator_(communicator),
+        config_(request.config),
+        dry_run_(request.dry_run),
+        journal_(journal),
+        progress_(progress) {
+    result_.command = request.command;
+    result_.config = config_;
+  }
+
+  RunResult execute() {
+    plan_and_place();
+    prepare_targets();
+    if (dry_run_) {
+      result_.status = "dry-run";
+      return std::move(result_);
+    }
+    open_targets();
+    on_process_0([&] { journal_.begin(result_); });
+    try {
+      remove_earlier_run();
+      all_passes();
+      result_.status = "complete";
+    } catch (const RunFailure& failure) {
+      result_.status = "failed";
+      result_.failure = failure.what();
+      end_failed(failure);
+      throw;
+    }
+    on_process_0([&] { journal_.end(result_); });
+    progress_.end_run();
+    return std::move(result_);
+  }
+
+ private:
+  template <typename Work>
+  void on_process_0(Work&& work) {
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      if (communicator_.process() == 0) work();
+    });
+  }
+
+  // The failure is agreed on already; that its result could not be stored either is process 0's to add.
+  void end_failed(const RunFailure& failure) {
+    if (communicator_.process() != 0) return;
+    try {
+      journal_.end(result_);
+    } catch (const std::system_error& error) {
+      throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}", failure.what(),
+                                                   error.what()));
+    }
+  }
+
+  void plan_and_place() {
+    together(communicator_, ExitCode::kUsage, [&] { result_.plan = make_plan(config_); });
+    const auto ranks = static_cast<long>(result_.plan.ranks.size());
+    if (communicator_.processes() > ranks) {
+      throw RunFailure(ExitCode::kUsage,
+                       fmt::format("{} processes were launched for {} ranks (parallelism.tensor x pipeline x data); "
+                                   "launch at most {}",
+                                   communicator_.processes(), ranks, ranks));
+    }
+    choice_ = choose_backend(communicator_, config_.storage.backend);
+    writes_nothing_ = choice_.backend == storage::Backend::kNull;
+    if (!writes_nothing_ && config_.storage.targets.empty()) {
+      throw RunFailure(ExitCode::kUsage,
+                       "no target: name a folder on the drive to measure with --target DIR (or storage.targets), or "
+                       "measure the software alone with --backend null");
+    }
+    layout_ = make_rank_layout(communicator_, ranks, writes_nothing_ ? 0 : config_.storage.targets.size());
+    describe_environment();
+  }
+
+  void describe_environment() {
+    Environment& environment = result_.environment;
+    for (const RankPlace& place : layout_.ranks) {
+      const auto found = std::find(environment.hosts.begin(), environment.hosts.end(), place.host);
+      if (found == environment.hosts.end()) {
+        environment.hosts.push_back(place.host);
+        environment.ranks_on_host.push_back(1);
+      } else {
+        ++environment.ranks_on_host[static_cast<std::size_t>(found - environment.hosts.begin())];
+      }
+    }
+    environment.kernel = kernel_release();
+    environment.communicator = communicator_.description();
+    environment.processes = communicator_.processes();
+    result_.effective = {.backend = config_.storage.backend,
+                         .backend_reason = choice_.reason,
+                         .direct_io = choice_.direct_io(),
+                         .registered_buffers = false,
+                         .registered_reason = "",
+                         .torch_dialect = effective_dialect(config_),
+                         .checkpoints_per_pass = config_.checkpoint.checkpoints_per_pass.value_or(0)};
+    const std::tm now = fmt::gmtime(std::time(nullptr));
+    result_.started_utc = communicator_.broadcast(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now));
+  }
+
+  // Everything that can be found out without making anything but the lock.
+  void prepare_targets() {
+    if (writes_nothing_) return;
+    workspace_ = std::make_unique<Workspace>(communicator_, config_, layout_);
+    if (!dry_run_) workspace_->lock();
+    result_.effective.checkpoints_per_pass = workspace_->checkpoints_that_fit(result_.plan);
+    result_.environment.targets = workspace_->environment();
+  }
+
+  void open_targets() {
+    storage::TargetOptions options{.backend = choice_.backend,
+                                   .block_bytes = config_.storage.block_bytes,
+                                   .queue_depth = config_.storage.queue_depth,
+                                   .io_alignment = 1,
+                                   .registered_buffers = registered_buffers(config_.storage.registered_buffers)};
+    if (workspace_ != nullptr) {
+      if (choice_.direct_io()) workspace_->prove_direct_io();
+      options.io_alignment = workspace_->io_alignment();
+      result_.environment.targets = workspace_->environment();
+    }
+    together(communicator_, ExitCode::kUnsuitable, [&] {
+      allow_open_files(open_files_needed());
+      for (long i = 0; i < layout_.count_here; ++i) {
+        const RankPlace& place = layout_.ranks[static_cast<std::size_t>(layout_.first_here + i)];
+        const std::size_t group = workspace_ == nullptr ? 0 : workspace_->group_of(place.rank);
+        workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, clock_));
+      }
+    });
+    const storage::TargetFacts facts = workers_.front()->facts();
+    result_.effective.backend = facts.backend;
+    result_.effective.registered_buffers = facts.registered_buffers;
+    result_.effective.registered_reason = facts.registered_reason;
+  }
+
+  void remove_earlier_run() {
+    if (workspace_ == nullptr) return;
+    workspace_->remove_earlier_run();
+    result_.environment.targets = workspace_->environment();
+  }
+
+  [[nodiscard]] std::uint64_t open_files_needed() const {
+    constexpr std::uint64_t kForARank = 4;  // ring, file, folder, one to spare
+    std::uint64_t needed = 64;
+    for (long i = 0; i < layout_.count_here; ++i) {
+      needed += kForARank;
+      if (config_.checkpoint.fsync == "end") {
+        needed += result_.plan.ranks[static_cast<std::size_t>(layout_.first_here + i)].files;
+      }
+    }
+    return needed;
+  }
+
+  void all_passes() {
+    runner_ = std::make_unique<CheckpointRunner>(communicator_, workers_, progress_);
+    const std::int64_t warmups = config_.checkpoint.warmup_passes;
+    const std::int64_t passes = config_.checkpoint.passes;
+    const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
+    progress_.begin_run(static_cast<std::uint64_t>(warmups + passes) * checkpoints, result_.plan.file_bytes);
+    for (std::int64_t pass = 1; pass <= warmups; ++pass) one_pass(pass, true);
+    for (std::int64_t pass = 1; pass <= passes; ++pass) one_pass(pass, false);
+  }
+
+  void one_pass(std::int64_t number, bool warmup) {
+    // In the result from its first checkpoint on, so that a failure later in the pass loses none.
+    result_.passes.push_back({.pass = number, .warmup = warmup});
+    PassResult& pass = result_.passes.back();
+    const bool first = result_.passes.size() == 1;
+    if (!first && config_.checkpoint.between_passes == "delete") pass.between_ns = delete_checkpoints();
+    for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
+      if (ordinal_ > 0) pause();
+      pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
+      summarise_pass(pass);
+      on_process_0([&] { journal_.checkpoint(pass.checkpoints.back()); });
+    }
+  }
+
+  [[nodiscard]] storage::OpenMode open_mode(bool first_pass) const {
+    const std::string& policy = config_.checkpoint.between_passes;
+    if (first_pass || policy == "delete") return storage::OpenMode::kNew;
+    return policy == "overwrite" ? storage::OpenMode::kOverwrite : storage::OpenMode::kTruncate;
+  }
+
+  [[nodiscard]] std::int64_t delete_checkpoints() {
+    if (workspace_ == nullptr) return 0;
+    const storage::Clock::Time start = clock_.now();
+    workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass);
+    if (config_.checkpoint.trim) workspace_->trim();
+    return (clock_.now() - start).count();
+  }
+
+  CheckpointResult save_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint,
+                                   storage::OpenMode open_mode) {
+    CheckpointResult result{.pass = pass, .warmup = warmup, .checkpoint = checkpoint};
+    progress_.begin_checkpoint(pass, warmup, checkpoint);
+
+    storage::Clock::Time start = clock_.now();
+    std::map<long, std::string> folders;
+    if (workspace_ != nullptr) {
+      workspace_->remove_manifests(checkpoint);
+      workspace_->make_folder(checkpoint);
+    }
+    for (const auto& worker : workers_) {
+      const long rank = worker->place().rank;
+      folders[rank] = workspace_ == nullptr ? config_.name : workspace_->folder_of(rank, checkpoint);
+    }
+    result.prepare_ns = (clock_.now() - start).count();
+
+    const CheckpointJob job{.ordinal = ordinal_++,
+                            .content_pass = content_pass(pass, warmup),
+                            .checkpoint = checkpoint,
+                            .open_mode = open_mode};
+    CheckpointOutcome outcome = runner_->save(job, folders);
+
+    start = clock_.now();
+    if (workspace_ != nullptr) {
+      const std::string head = manifest_head(config_, {.pass = pass,
+                                                       .warmup = warmup,
+                                                       .checkpoint = checkpoint,
+                                                       .content_pass = job.content_pass});
+      workspace_->publish_manifests(checkpoint, head, outcome.manifest_files);
+    }
+    result.manifest_ns = (clock_.now() - start).count();
+    if (communicator_.process() == 0) {
+      result.save = summarise_save(std::move(outcome.ranks), outcome.barrier_to_barrier_ns, writes_nothing_);
+    }
+    progress_.end_checkpoint();
+    return result;
+  }
+
+  // The others wait for process 0 at the next barrier.
+  void pause() const {
+    if (communicator_.process() != 0 || config_.checkpoint.pause_seconds <= 0) return;
+    std::this_thread::sleep_for(std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+  }
+
+  Communicator& communicator_;
+  const RunConfig& config_;
+  bool dry_run_;
+  Journal& journal_;
+  Progress& progress_;
+  storage::SteadyClock clock_;
+  BackendChoice choice_;
+  bool writes_nothing_ = false;
+  RankLayout layout_;
+  std::unique_ptr<Workspace> workspace_;
+  std::vector<std::unique_ptr<RankWorker>> workers_;
+  std::unique_ptr<CheckpointRunner> runner_;
+  std::uint64_t ordinal_ = 0;
+  RunResult result_;
+};
+
+}  // namespace
+
+RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress) {
+  return Run(communicator, request, journal, progress).execute();
+}
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,267 @@
+#include "simulator/run/workspace.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "simulator/communicator/packing.h"
+#include "simulator/engine/failure.h"
+#include "simulator/run/capacity.h"
+#include "simulator/run/manifest.h"
+#include "storage/drive/direct_io_probe.h"
+#include "storage/drive/file_system.h"
+#include "storage/errors.h"
+#include "storage/target/clock.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Before anything is made: a target that is missing or cannot be written is found on every host that uses it.
+std::uint64_t checked_device(const std::string& target) {
+  struct stat status {};
+  if (stat(target.c_str(), &status) != 0) {
+    throw storage::UnsuitableTarget(fmt::format("{}: {}; a target is an existing folder on the drive to measure", target,
+                                                std::generic_category().message(errno)));
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    throw storage::UnsuitableTarget(fmt::format("{}: not a folder; a target is a folder on the drive to measure", target));
+  }
+  if (access(target.c_str(), W_OK | X_OK) != 0) {
+    throw storage::UnsuitableTarget(
+        fmt::format("{}: {}; choose a folder that this user may write to", target,
+                    std::generic_category().message(errno)));
+  }
+  return status.st_dev;
+}
+
+fs::path token_path(const std::string& target, const std::string& run, std::size_t group) {
+  return fs::path(target) / fmt::format(".ckptsim-token-{}-{}", run, group);
+}
+
+// The same on every process, and not that of another run on the same targets.
+std::string run_token(Communicator& communicator) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return communicator.broadcast(fmt::format("{:x}-{}", now, getpid()));
+}
+
+}  // namespace
+
+Workspace::Workspace(Communicator& communicator, const RunConfig& config, const RankLayout& layout)
+    : communicator_(communicator), config_(config), groups_(groups_of(layout.ranks)) {
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (const TargetGroup& group : groups_) {
+      if (!leads(group)) continue;
+      checked_device(config_.storage.targets[group.target]);
+    }
+  });
+  find_shared_targets();
+  group_of_rank_.resize(layout.ranks.size());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    for (const long rank : groups_[i].ranks) group_of_rank_[static_cast<std::size_t>(rank)] = i;
+  }
+}
+
+// Groups on different hosts share a folder when one's token appears in the other's.
+void Workspace::find_shared_targets() {
+  const bool one_host =
+      std::all_of(groups_.begin(), groups_.end(), [&](const TargetGroup& g) { return g.host == groups_.front().host; });
+  if (one_host) return;
+
+  const std::string run = run_token(communicator_);
+  const auto token_of = [&](std::size_t where, std::size_t whose) {
+    return token_path(config_.storage.targets[groups_[where].target], run, whose);
+  };
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (!leads(groups_[i])) continue;
+      std::ofstream token(token_of(i, i));
+      token << run << std::flush;
+      if (!token) throw storage::UnsuitableTarget(fmt::format("{}: cannot be written", token_of(i, i).string()));
+    }
+  });
+  std::vector<std::string> mine;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!leads(groups_[i])) continue;
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      if (fs::exists(token_of(i, k))) mine.push_back(fmt::format("{} {}", i, k));
+    }
+  }
+  std::vector<std::vector<std::size_t>> sees(groups_.size());
+  for (const std::string& part : communicator_.all_gather(pack(mine))) {
+    for (const std::string& pair : unpack(part)) {
+      const std::size_t blank = pair.find(' ');
+      sees[std::stoul(pair.substr(0, blank))].push_back(std::stoul(pair.substr(blank + 1)));
+    }
+  }
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (leads(groups_[i])) fs::remove(token_of(i, i));
+    }
+  });
+  groups_ = join_shared(std::move(groups_), sees);
+}
+
+void Workspace::lock() {
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (!leads(groups_[i])) continue;
+      led_[i] = std::make_unique<storage::MarkedDirectory>(config_.storage.targets[groups_[i].target]);
+    }
+  });
+}
+
+void Workspace::gather_environment() {
+  std::vector<std::string> mine;
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (!leads(groups_[i])) continue;
+      const std::string& target = config_.storage.targets[groups_[i].target];
+      const storage::FileSystemFacts facts = storage::file_system_facts(target);
+      const std::uint64_t own = storage::MarkedDirectory::run_bytes(target, config_.name);
+      mine.push_back(pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
+                           facts.source, std::to_string(facts.capacity_bytes),
+                           std::to_string(facts.available_bytes), std::to_string(own), std::to_string(checked_device(target))}));
+    }
+  });
+  environment_.assign(groups_.size(), {});
+  device_of_group_.assign(groups_.size(), 0);
+  for (const std::string& part : communicator_.all_gather(pack(mine))) {
+    for (const std::string& entry : unpack(part)) {
+      const std::vector<std::string> field = unpack(entry);
+      const std::size_t group = std::stoul(field[0]);
+      environment_[group] = {.target = groups_[group].target,
+                             .host = groups_[group].host,
+                             .path = field[1],
+                             .file_system = field[2],
+                             .mount_options = field[3],
+                             .source = field[4],
+                             .capacity_bytes = std::stoull(field[5]),
+                             .available_bytes = std::stoull(field[6]),
+                             .earlier_bytes = std::stoull(field[7])};
+      device_of_group_[group] = std::stoull(field[8]);
+    }
+  }
+}
+
+std::int64_t Workspace::checkpoints_that_fit(const RunPlan& plan) {
+  gather_environment();
+  std::vector<TargetSpace> spaces;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    TargetSpace space{.path = environment_[i].path,
+                      .file_system = fmt::format("{}:{}", groups_[i].host, device_of_group_[i]),
+                      .capacity_bytes = environment_[i].capacity_bytes,
+                      .available_bytes = environment_[i].available_bytes,
+                      .own_bytes = environment_[i].earlier_bytes};
+    for (const long rank : groups_[i].ranks) {
+      space.checkpoint_bytes += plan.ranks[static_cast<std::size_t>(rank)].disk_bytes;
+    }
+    spaces.push_back(std::move(space));
+  }
+  return checkpoints_per_pass(spaces, config_.checkpoint.checkpoints_per_pass, config_.checkpoint.fill_fraction);
+}
+
+void Workspace::prove_direct_io() {
+  std::uint64_t alignment = 1;
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (auto& [group, directory] : led_) {
+      alignment = std::max(alignment, storage::prove_direct_io(directory->path()).io_alignment);
+    }
+  });
+  for (const std::string& part : communicator_.all_gather(std::to_string(alignment))) {
+    io_alignment_ = std::max<std::uint64_t>(io_alignment_, std::stoull(part));
+  }
+  if (config_.storage.block_bytes % io_alignment_ != 0) {
+    throw RunFailure(ExitCode::kUsage, fmt::format("storage.block_bytes is {} but direct I/O on this target needs a "
+                                                   "multiple of {} bytes",
+                                                   config_.storage.block_bytes, io_alignment_));
+  }
+  for (TargetEnvironment& target : environment_) target.io_alignment = io_alignment_;
+}
+
+void Workspace::remove_earlier_run() {
+  const storage::SteadyClock clock;
+  std::vector<std::string> mine;
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (auto& [group, directory] : led_) {
+      const auto start = clock.now();
+      const std::uint64_t removed = directory->remove_run(config_.name);
+      mine.push_back(pack({std::to_string(group), std::to_string(removed), std::to_string((clock.now() - start).count())}));
+    }
+  });
+  for (const std::string& part : communicator_.all_gather(pack(mine))) {
+    for (const std::string& entry : unpack(part)) {
+      const std::vector<std::string> field = unpack(entry);
+      TargetEnvironment& target = environment_[std::stoul(field[0])];
+      target.earlier_files_removed = std::stoll(field[1]);
+      target.earlier_removal_ns = std::stoll(field[2]);
+    }
+  }
+}
+
+std::string Workspace::folder_of(long rank, std::int64_t checkpoint) const {
+  const std::string& target = config_.storage.targets[groups_[group_of(rank)].target];
+  return storage::MarkedDirectory::checkpoint_path(target, config_.name, static_cast<int>(checkpoint)).string();
+}
+
+void Workspace::make_folder(std::int64_t checkpoint) {
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (auto& [group, directory] : led_) {
+      directory->make_checkpoint_folder(config_.name, static_cast<int>(checkpoint));
+    }
+  });
+}
+
+void Workspace::remove_manifests(std::int64_t checkpoint) {
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (auto& [group, directory] : led_) directory->remove_manifests(config_.name, static_cast<int>(checkpoint));
+  });
+}
+
+void Workspace::remove_checkpoints(std::int64_t count) {
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (auto& [group, directory] : led_) {
+      for (std::int64_t i = 1; i <= count; ++i) directory->remove_checkpoint(config_.name, static_cast<int>(i));
+    }
+  });
+}
+
+void Workspace::trim() {
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (auto& [group, directory] : led_) directory->trim();
+  });
+}
+
+void Workspace::publish_manifests(std::int64_t checkpoint, const std::string& head,
+                                  const std::map<long, std::string>& file_entries) {
+  std::map<std::size_t, std::string> texts;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    std::vector<std::string> mine;
+    for (const long rank : groups_[i].ranks) {
+      const auto entry = file_entries.find(rank);
+      if (entry != file_entries.end()) mine.push_back(entry->second);
+    }
+    std::vector<std::string> all;
+    for (const std::string& part : communicator_.gather(pack(mine), groups_[i].leader_process)) {
+      for (std::string& entry : unpack(part)) {
+        if (!entry.empty()) all.push_back(std::move(entry));
+      }
+    }
+    if (leads(groups_[i])) texts[i] = seal_manifest(head, all);
+  }
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (auto& [group, directory] : led_) {
+      directory->publish_manifest(config_.name, static_cast<int>(checkpoint), groups_[group].manifest, texts[group]);
+    }
+  });
+}
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/communicator/communicator.h"
+#include "simulator/config/run_config.h"
+#include "simulator/run/rank_layout.h"
+#include "simulator/run/result.h"
+#include "storage/target/marked_directory.h"
+
+namespace ckptsim::simulator {
+
+// The folders of a run on all its targets. Each group's leader acts for the group; every public call is collective
+// and throws RunFailure everywhere when any process failed.
+class Workspace {
+ public:
+  // Checks that every target is a folder that can be written, finds out which are shared. Makes nothing but, where
+  // several hosts take part, a token file that is gone again when this returns.
+  Workspace(Communicator& communicator, const RunConfig& config, const RankLayout& layout);
+
+  [[nodiscard]] const std::vector<TargetGroup>& groups() const { return groups_; }
+  [[nodiscard]] std::size_t group_of(long rank) const { return group_of_rank_[static_cast<std::size_t>(rank)]; }
+
+  // By group: the file system's facts, and what an earlier run of this name occupies.
+  [[nodiscard]] std::vector<TargetEnvironment>& environment() { return environment_; }
+
+  // Makes and locks TARGET/ckptsim.
+  void lock();
+
+  // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s answer. Throws
+  // RunFailure 3 naming target, needed and free bytes. Works with and without the lock.
+  [[nodiscard]] std::int64_t checkpoints_that_fit(const RunPlan& plan);
+
+  // Under the lock: io_alignment() holds afterwards on every target.
+  void prove_direct_io();
+  [[nodiscard]] std::uint64_t io_alignment() const { return io_alignment_; }
+
+  // Under the lock: pass 1 always meets new files.
+  void remove_earlier_run();
+
+  // The folder that a rank writes a checkpoint's files to.
+  [[nodiscard]] std::string folder_of(long rank, std::int64_t checkpoint) const;
+
+  void make_folder(std::int64_t checkpoint);
+  void remove_manifests(std::int64_t checkpoint);
+  void remove_checkpoints(std::int64_t count);
+  void trim();
+
+  // `parts`: for each rank of this process the manifest's file entries as JSON text; `head`: the manifest's first
+  // members. Publishes every group's manifest.
+  void publish_manifests(std::int64_t checkpoint, const std::string& head,
+                         const std::map<long, std::string>& file_entries);
+
+ private:
+  [[nodiscard]] bool leads(const TargetGroup& group) const {
+    return group.leader_process == communicator_.process();
+  }
+  void find_shared_targets();
+  void gather_environment();
+
+  Communicator& communicator_;
+  const RunConfig& config_;
+  std::vector<TargetGroup> groups_;
+  std::vector<std::size_t> group_of_rank_;
+  std::vector<TargetEnvironment> environment_;
+  std::vector<std::uint64_t> device_of_group_;
+  std::map<std::size_t, std::unique_ptr<storage::MarkedDirectory>> led_;  // by group
+  std::uint64_t io_alignment_ = 1;
+};
+
+}  // namespace ckptsim::simulator
