@@ -6,8 +6,9 @@
 
 namespace ckptsim {
 
-// A configuration that cannot be run (exit code 2). `pointer` is the JSON pointer of the key that has to change
-// ("/parallelism/tensor"), empty where no single key is to blame; what() already names it and says what to do.
+// A configuration that cannot be run (exit code 2). `pointer` is the JSON pointer of the key that has to
+// change ("/parallelism/tensor"), empty where no single key is to blame; what() already names it and says
+// what to do.
 class ConfigError : public std::runtime_error {
  public:
   ConfigError(std::string pointer, const std::string& message)

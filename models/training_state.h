@@ -13,7 +13,8 @@ namespace ckptsim::models {
 struct StateTensor {
   std::string suffix;  // "state1": the tensor is named P.state1
   Dtype dtype = Dtype::kFloat32;
-  std::int64_t elements_per_value = 1;  // 1: shaped as the shard; 256: flat, one value a block of 256 elements
+  // 1: shaped as the shard; 256: flat, one value a block of 256 elements
+  std::int64_t elements_per_value = 1;
 };
 
 // A tensor that an optimizer file holds once.

@@ -7,8 +7,10 @@
 
 namespace ckptsim::parallelism {
 
-// A parameter's shard on one tensor-parallel rank: the cut axis divided by `tensor`, then scaled: matrix dimensions
-// x sqrt(scale), vectors x scale, rounded half up, at least 1.
+// A parameter's shard on one tensor-parallel rank: the cut axis divided by `tensor`, then scaled: matrix
+// dimensions x sqrt(scale), vectors x scale, rounded half up, at least 1. `tensor` divides the cut axis
+// (check()); throws ConfigError (pointer "/scale") for a scale that is not above 0 or takes a dimension past
+// 2^63 - 1.
 [[nodiscard]] std::vector<std::int64_t> shard_shape(const models::Parameter& parameter, std::int64_t tensor,
                                                     double scale);
 

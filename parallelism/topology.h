@@ -33,8 +33,8 @@ struct LayerRange {
 };
 [[nodiscard]] LayerRange layers_of_stage(std::int64_t layers, std::int64_t stages, std::int64_t stage);
 
-// Throws ConfigError naming the key: sizes below 1 or whose product passes 2^31, more stages than layers, TP that does
-// not divide a cut dimension (names the parameter and the dimension), an unknown ZeRO stage.
+// Throws ConfigError naming the key: sizes below 1 or whose product passes 2^31, more stages than layers, TP
+// that does not divide a cut dimension (names the parameter and the dimension), an unknown ZeRO stage.
 void check(const Topology& topology, const models::Transformer& model);
 
 }  // namespace ckptsim::parallelism
