@@ -16,8 +16,8 @@ struct ContentAddress {
   std::uint64_t tensor = 0;      // the tensor's number in its file, in order of first use
 };
 
-// Content that can be made again from its address: byte `offset` of a tensor is a pure function of (address, offset),
-// the same on every machine and instruction set. Random bytes, unique in every 4 KiB block.
+// Content that can be made again from its address: byte `offset` of a tensor is a pure function of (address,
+// offset), the same on every machine and instruction set. Random bytes, unique in every 4 KiB block.
 class Content {
  public:
   explicit Content(const ContentAddress& address);

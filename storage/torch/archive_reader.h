@@ -22,21 +22,22 @@ struct ArchiveRecord {
 
 // One tensor as the pickle describes it.
 struct ArchiveTensor {
-  std::string name;  // path of dict keys, joined by '.'
+  std::string name;           // path of dict keys, joined by '.'
   std::string storage_class;  // "BFloat16Storage"
   std::vector<std::int64_t> shape;
-  std::string storage_key;  // record "data/KEY"
+  std::string storage_key;           // record "data/KEY"
   std::uint64_t storage_offset = 0;  // elements
   std::uint64_t storage_elements = 0;
 };
 
-// A torch.save file that is read, not trusted: no allocation beyond the file's size, no pickle opcode beyond those that
-// tensors in dicts need. All members are bounds-checked against the file; FormatError names file and offset.
+// A torch.save file that is read, not trusted: no allocation beyond the file's size, no pickle opcode beyond
+// those that tensors in dicts need. All members are bounds-checked against the file; FormatError names file
+// and offset.
 struct ArchiveContents {
   std::uint64_t file_bytes = 0;
   std::string root;
-  std::vector<ArchiveRecord> records;  // in directory order
-  std::vector<ArchiveTensor> tensors;  // in pickle order
+  std::vector<ArchiveRecord> records;                                                    // in directory order
+  std::vector<ArchiveTensor> tensors;                                                    // in pickle order
   std::vector<std::pair<std::string, std::variant<std::int64_t, std::string>>> scalars;  // name, value
 };
 

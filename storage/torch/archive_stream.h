@@ -31,9 +31,9 @@ struct FileDigest {
 [[nodiscard]] std::uint64_t archive_bytes(const FileSpec& file, const ArchiveOptions& options);
 [[nodiscard]] std::uint64_t payload_bytes(const FileSpec& file);  // tensor bytes only
 
-// Produces a torch.save file from its first byte to its last, in pieces of any size, computing CRCs as the bytes go
-// by. Holds the pickle and the directory (kilobytes to a few megabytes), never a tensor. The bytes do not depend on
-// the sizes of the pieces. One thread.
+// Produces a torch.save file from its first byte to its last, in pieces of any size, computing CRCs as the
+// bytes go by. Holds the pickle and the directory (kilobytes to a few megabytes), never a tensor. The bytes
+// do not depend on the sizes of the pieces. One thread.
 class ArchiveStream {
  public:
   // The content of every tensor is Content({seed, pass, checkpoint, file.name, number}). Throws

@@ -30,9 +30,11 @@ struct Entry {
   std::variant<TensorSpec, std::int64_t, std::string> value;
 };
 
-// A torch.save file: one plain dict, its entries in order. Never exactly one entry (older C++ readers fail on it).
+// A torch.save file: one plain dict, its entries in order. Never exactly one entry (older C++ readers fail on
+// it).
 struct FileSpec {
-  std::string name;  // "layer_000-model_00-model_states.pt"; without its last extension, the archive's root folder
+  std::string
+      name;  // "layer_000-model_00-model_states.pt"; without its last extension, the archive's root folder
   std::vector<Entry> entries;
 };
 

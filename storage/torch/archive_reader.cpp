@@ -1,0 +1,83 @@
+#include "storage/torch/archive_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "storage/errors.h"
+#include "storage/torch/crc32.h"
+#include "storage/torch/input_file.h"
+#include "storage/torch/pickle_reader.h"
+#include "storage/torch/zip_reader.h"
+
+namespace ckptsim::storage::torch {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
+
+using RecordsByName = std::unordered_map<std::string_view, const ArchiveRecord*>;
+
+// read_pickle() knows offsets in the pickle, not the file's name.
+PickleContents read_pickle_record(const InputFile& file, const ArchiveRecord& record) {
+  const std::string pickle = file.read_string(record.payload_offset, record.bytes);
+  try {
+    return read_pickle(pickle);
+  } catch (const FormatError& error) {
+    file.fail(record.payload_offset, error.what());
+  }
+}
+
+void check_storage(const InputFile& file, const RecordsByName& records, const ArchiveTensor& tensor) {
+  const std::string name = "data/" + tensor.storage_key;
+  const auto found = records.find(name);
+  if (found == records.end()) {
+    file.fail(0, fmt::format("no record {} for the tensor '{}'", name, tensor.name));
+  }
+  const std::uint64_t element_bytes = storage_element_bytes(tensor.storage_class);
+  const ArchiveRecord& record = *found->second;
+  if (record.bytes % element_bytes != 0 || record.bytes / element_bytes != tensor.storage_elements) {
+    file.fail(record.header_offset,
+              fmt::format("{} has {} bytes, the tensor '{}' needs {} elements of {}", name, record.bytes,
+                          tensor.name, tensor.storage_elements, element_bytes));
+  }
+}
+
+}  // namespace
+
+ArchiveContents read_archive(const std::filesystem::path& path) {
+  const InputFile file(path);
+  ZipContents zip = read_zip(file);
+  RecordsByName records;
+  for (const ArchiveRecord& record : zip.records) {
+    records.emplace(record.name, &record);
+  }
+  const auto pickle_record = records.find("data.pkl");
+  if (pickle_record == records.end()) {
+    file.fail(0, "no record data.pkl: not written by torch.save");
+  }
+  PickleContents pickle = read_pickle_record(file, *pickle_record->second);
+  for (const ArchiveTensor& tensor : pickle.tensors) {
+    check_storage(file, records, tensor);
+  }
+  return {file.size(), std::move(zip.root), std::move(zip.records), std::move(pickle.tensors),
+          std::move(pickle.scalars)};
+}
+
+std::uint32_t payload_crc32(const std::filesystem::path& path, const ArchiveRecord& record) {
+  const InputFile file(path);
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(record.bytes, kReadBytes));
+  std::uint32_t crc = 0;
+  for (std::uint64_t done = 0; done < record.bytes;) {
+    const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), record.bytes - done));
+    file.read(record.payload_offset + done, piece);
+    crc = crc32(crc, piece);
+    done += piece.size();
+  }
+  return crc;
+}
+
+}  // namespace ckptsim::storage::torch

@@ -1,0 +1,87 @@
+#include "storage/torch/input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "storage/errors.h"
+
+namespace ckptsim::storage::torch {
+namespace {
+
+[[noreturn]] void throw_errno(const char* call, const std::filesystem::path& path) {
+  throw std::system_error(errno, std::generic_category(), fmt::format("{} {}", call, path.string()));
+}
+
+// Closes the descriptor when the constructor does not get to its end.
+std::uint64_t regular_file_size(int descriptor, const std::filesystem::path& path) {
+  struct stat status = {};
+  if (::fstat(descriptor, &status) != 0) {
+    const int error = errno;
+    ::close(descriptor);
+    errno = error;
+    throw_errno("fstat", path);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    throw FormatError(fmt::format("{}: not a regular file", path.string()));
+  }
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& path)
+    : path_(path),
+      descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // never waits for a FIFO
+  if (descriptor_ < 0) {
+    throw_errno("open", path);
+  }
+  size_ = regular_file_size(descriptor_, path);
+}
+
+InputFile::~InputFile() {
+  ::close(descriptor_);
+}
+
+void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
+  check_range(offset, out.size());
+  while (!out.empty()) {
+    const ssize_t got = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
+    if (got < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      throw_errno("read", path_);
+    }
+    if (got == 0) {
+      fail(offset, "the file became shorter while it was read");
+    }
+    out = out.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+std::string InputFile::read_string(std::uint64_t offset, std::uint64_t bytes) const {
+  check_range(offset, bytes);
+  std::string text(bytes, '\0');
+  read(offset, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void InputFile::fail(std::uint64_t offset, const std::string& problem) const {
+  throw FormatError(fmt::format("{}: at {}: {}", path_.string(), offset, problem));
+}
+
+void InputFile::check_range(std::uint64_t offset, std::uint64_t bytes) const {
+  if (offset > size_ || bytes > size_ - offset) {
+    fail(offset, fmt::format("{} bytes are needed, the file ends at {}", bytes, size_));
+  }
+}
+
+}  // namespace ckptsim::storage::torch
