@@ -9,8 +9,8 @@ namespace ckptsim::storage {
 
 class BufferPool;
 
-// One block of a pool, owned by whoever holds it; goes back to its pool when destroyed. Move-only. The pool must
-// outlive it.
+// One block of a pool, owned by whoever holds it; goes back to its pool when destroyed. Move-only. The pool
+// must outlive it.
 class Buffer {
  public:
   Buffer() = default;
@@ -20,7 +20,9 @@ class Buffer {
 
   [[nodiscard]] bool valid() const noexcept { return pool_ != nullptr; }
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;  // the whole block
-  [[nodiscard]] unsigned index() const noexcept { return index_; }  // its number in the pool, for registration
+  [[nodiscard]] unsigned index() const noexcept {
+    return index_;
+  }  // its number in the pool, for registration
 
  private:
   friend class BufferPool;
@@ -40,7 +42,7 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  [[nodiscard]] Buffer take() noexcept;  // invalid when none is free
+  [[nodiscard]] Buffer take() noexcept;                        // invalid when none is free
   [[nodiscard]] std::span<std::byte> memory() const noexcept;  // all blocks, one after another
   [[nodiscard]] std::uint64_t buffer_bytes() const noexcept { return buffer_bytes_; }
   [[nodiscard]] unsigned count() const noexcept { return count_; }

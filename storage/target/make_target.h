@@ -19,11 +19,13 @@ struct TargetOptions {
   RegisteredBuffers registered_buffers = RegisteredBuffers::kAuto;
 };
 
-// A target for one rank. The clock must outlive it. Throws UnsuitableTarget when io_uring or registered buffers were
-// asked for and cannot be had (the message names the limit or the kernel's answer, and what works instead).
+// A target for one rank. The clock must outlive it. Throws UnsuitableTarget when io_uring or registered
+// buffers were asked for and cannot be had (the message names the limit or the kernel's answer, and what
+// works instead).
 [[nodiscard]] std::unique_ptr<Target> make_target(const TargetOptions& options, const Clock& clock);
 
-// Empty when this kernel and container let the process use io_uring, otherwise why not, in the system's words.
+// Empty when this kernel and container let the process use io_uring, otherwise why not, in the system's
+// words.
 [[nodiscard]] std::string io_uring_refusal();
 
 }  // namespace ckptsim::storage

@@ -7,9 +7,9 @@
 
 namespace ckptsim::storage {
 
-// TARGET/ckptsim/: the only folder in which this program ever truncates or deletes. It carries a marker file; a lock
-// file, held with flock(2) for the life of this object (the kernel drops it when the process dies, so a killed run
-// leaves no stale lock), keeps a second run out.
+// TARGET/ckptsim/: the only folder in which this program ever truncates or deletes. It carries a marker file;
+// a lock file, held with flock(2) for the life of this object (the kernel drops it when the process dies, so
+// a killed run leaves no stale lock), keeps a second run out.
 //
 // Layout: TARGET/ckptsim/{.ckptsim-directory,.lock}, TARGET/ckptsim/NAME/checkpoint_NN/{FILE,manifest*.json}.
 // Symbolic links at any of these levels are refused. All calls throw std::system_error with the path for the
@@ -17,23 +17,23 @@ namespace ckptsim::storage {
 class MarkedDirectory {
  public:
   // Makes the folder and marker where there are none (an empty unmarked ckptsim/ is adopted), takes the lock.
-  // UnsuitableTarget: target missing, not a directory, not writable, read-only; ckptsim/ a link, or unmarked and not
-  // empty; lock held by another run (names its pid and host from the lock file).
+  // UnsuitableTarget: target missing, not a directory, not writable, read-only; ckptsim/ a link, or unmarked
+  // and not empty; lock held by another run (names its pid and host from the lock file).
   explicit MarkedDirectory(const std::filesystem::path& target);
   ~MarkedDirectory();
   MarkedDirectory(const MarkedDirectory&) = delete;
   MarkedDirectory& operator=(const MarkedDirectory&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }  // TARGET/ckptsim
-  [[nodiscard]] static std::filesystem::path checkpoint_path(const std::filesystem::path& target, std::string_view run,
-                                                             int checkpoint);
+  [[nodiscard]] static std::filesystem::path checkpoint_path(const std::filesystem::path& target,
+                                                             std::string_view run, int checkpoint);
 
   // Bytes allocated to what an earlier run of that name left (what removing it would free).
   [[nodiscard]] std::uint64_t run_bytes(std::string_view run) const;
 
-  // Removes what an earlier run of that name left: of every checkpoint first its manifests, then a directory fsync,
-  // then its files, then the folder. Returns the number of files removed. Refuses, before anything is removed, where
-  // a folder holds what this program did not make.
+  // Removes what an earlier run of that name left: of every checkpoint first its manifests, then a directory
+  // fsync, then its files, then the folder. Returns the number of files removed. Refuses, before anything is
+  // removed, where a folder holds what this program did not make.
   std::uint64_t remove_run(std::string_view run);
 
   // Removes one checkpoint in the same order; nothing happens where there is none.
@@ -42,11 +42,12 @@ class MarkedDirectory {
   // Makes NAME/checkpoint_NN where it is missing and fsyncs the parents that gained an entry.
   void make_checkpoint_folder(std::string_view run, int checkpoint);
 
-  // Removes the manifests of a checkpoint whose files are about to be rewritten, and fsyncs the folder if there
-  // was one.
+  // Removes the manifests of a checkpoint whose files are about to be rewritten, and fsyncs the folder if
+  // there was one.
   void remove_manifests(std::string_view run, int checkpoint);
 
-  // Writes NAME/checkpoint_NN/FILE under a temporary name, fsyncs it, renames it, fsyncs the folder: two fsyncs.
+  // Writes NAME/checkpoint_NN/FILE under a temporary name, fsyncs it, renames it, fsyncs the folder: two
+  // fsyncs.
   void publish_manifest(std::string_view run, int checkpoint, std::string_view file, std::string_view text);
 
   // Returns unused blocks of the file system to the drive (FITRIM). std::system_error where it cannot.

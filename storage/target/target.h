@@ -1,8 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <string>
 #include <system_error>
 
@@ -18,13 +17,13 @@ enum class OpenMode {
   kOverwrite,  // an older file keeps its blocks and is written in place; a missing one is made
 };
 
-// One thing that a rank asks of its target. `file` is a number the caller chooses per open file; it names the file in
-// later requests and completions until it is closed.
+// One thing that a rank asks of its target. `file` is a number the caller chooses per open file; it names the
+// file in later requests and completions until it is closed.
 struct Request {
   enum class Kind {
-    kOpen,           // path, mode
-    kPreallocate,    // length: blocks for [0, length) are allocated and the size is set
-    kWrite,          // buffer, offset, length: buffer[0, length) to offset; length is a multiple of io_alignment()
+    kOpen,         // path, mode
+    kPreallocate,  // length: blocks for [0, length) are allocated and the size is set
+    kWrite,  // buffer, offset, length: buffer[0, length) to offset; length is a multiple of io_alignment()
     kSetLength,      // length: the file's true length
     kSync,           // fsync; a failed one is never tried again
     kClose,          //
@@ -53,21 +52,22 @@ struct Completion {
 
 // How a target really works, for the report.
 struct TargetFacts {
-  std::string backend;           // "io_uring", "direct", "buffered", "null"
-  bool direct_io = false;        // files are opened with O_DIRECT
+  std::string backend;     // "io_uring", "direct", "buffered", "null"
+  bool direct_io = false;  // files are opened with O_DIRECT
   bool registered_buffers = false;
   std::string registered_reason;  // why not, in words; empty when registered or not applicable
 };
 
 // One rank's handle on one target: the seam behind which every backend, real or simulated, lives.
 //
-// Requests of one file are carried out in the order of submission, except that writes between two other requests may
-// overtake each other; the caller waits for its writes before it submits kSetLength, kSync or kClose of the same file.
-// submit() may block (a plain system call) or return at once (an asynchronous write); either way the outcome arrives
-// as one Completion through poll() or wait(). Short writes and EINTR are continued inside.
+// Requests of one file are carried out in the order of submission, except that writes between two other
+// requests may overtake each other; the caller waits for its writes before it submits kSetLength, kSync or
+// kClose of the same file. submit() may block (a plain system call) or return at once (an asynchronous
+// write); either way the outcome arrives as one Completion through poll() or wait(). Short writes and EINTR
+// are continued inside.
 //
-// Not thread-safe: one thread, one target. The public calls check, count and stamp; backends override the hooks.
-// The destructor never throws: it waits for what is in flight and closes what is open.
+// Not thread-safe: one thread, one target. The public calls check, count and stamp; backends override the
+// hooks. The destructor never throws: it waits for what is in flight and closes what is open.
 class Target {
  public:
   virtual ~Target() = default;
@@ -83,7 +83,8 @@ class Target {
   // The next completion, waiting for it. There must be something pending (asserted).
   void wait(Completion& completion);
 
-  // A free buffer of block_bytes(), or an invalid one when all are in use. There are queue_depth() + 2 of them.
+  // A free buffer of block_bytes(), or an invalid one when all are in use. There are queue_depth() + 2 of
+  // them.
   [[nodiscard]] Buffer take_buffer();
 
   // Touches every buffer, so that first-touch page faults are not measured.
@@ -100,20 +101,24 @@ class Target {
   [[nodiscard]] virtual TargetFacts facts() const = 0;
 
  protected:
-  Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth, std::uint64_t io_alignment);
+  Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth,
+         std::uint64_t io_alignment);
 
   [[nodiscard]] BufferPool& buffers() noexcept { return buffers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
 
-  // Starts the request. The hook either finishes it (returns true with completion.error set or empty) or keeps it and
-  // delivers it through do_reap later (returns false).
+  // Starts the request. The hook either finishes it (returns true with completion.error set or empty) or
+  // keeps it and delivers it through do_reap later (returns false).
   virtual bool do_submit(Request& request, Completion& completion) = 0;
 
-  // Delivers one earlier request; with block set, waits for one. Returns false when none has arrived. The completion's
-  // kind, file, offset, length, submitted and buffer are those of the request.
+  // Delivers one earlier request; with block set, waits for one. Returns false when none has arrived. The
+  // completion's kind, file, offset, length, submitted and buffer are those of the request.
   virtual bool do_reap(bool block, Completion& completion) = 0;
 
  private:
+  void check_request(const Request& request) const;
+  bool next(bool block, Completion& completion);
+
   const Clock& clock_;
   BufferPool buffers_;
   std::uint64_t queue_depth_;
@@ -121,8 +126,7 @@ class Target {
   std::uint64_t pending_ = 0;
   std::uint64_t writes_in_flight_ = 0;
   std::uint64_t sync_calls_ = 0;
-  struct Ready;  // completions of requests that finished inside submit()
-  std::shared_ptr<Ready> ready_;
+  std::deque<Completion> ready_;  // of requests that finished inside submit()
 };
 
 }  // namespace ckptsim::storage

@@ -1,0 +1,249 @@
+// The only file that knows liburing.
+#include "storage/target/io_uring_target.h"
+
+#include <fmt/format.h>
+#include <liburing.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "storage/errors.h"
+#include "storage/target/check.h"
+#include "storage/target/open_files.h"
+#include "storage/target/short_write.h"
+
+namespace ckptsim::storage {
+namespace {
+
+std::string words(int error) {
+  return std::system_category().message(error);
+}
+
+// io_uring_setup(2) and what belongs to it. Neither IORING_SETUP_COOP_TASKRUN nor DEFER_TASKRUN: with them a
+// completion enters the ring only at a system call, and polling for one could not be a look at memory.
+class Ring {
+ public:
+  explicit Ring(unsigned entries) noexcept : error_(-io_uring_queue_init(entries, &ring_, 0)) {}
+  ~Ring() {
+    if (error_ == 0) io_uring_queue_exit(&ring_);
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  [[nodiscard]] int error() const noexcept { return error_; }  // an errno, 0 when the ring can be used
+  [[nodiscard]] io_uring* get() noexcept { return &ring_; }
+
+ private:
+  io_uring ring_{};
+  int error_;
+};
+
+std::string why_refused(int error) {
+  switch (error) {
+    case ENOSYS:
+      return fmt::format("io_uring_setup: {} (this kernel has no io_uring)", words(error));
+    case EPERM:
+    case EACCES:
+      return fmt::format(
+          "io_uring_setup: {} (the sysctl kernel.io_uring_disabled or the container forbids it)",
+          words(error));
+    case ENOMEM:
+      return fmt::format("io_uring_setup: {} (RLIMIT_MEMLOCK is too low for this kernel)", words(error));
+    default:
+      return fmt::format("io_uring_setup: {}", words(error));
+  }
+}
+
+std::string memory_lock_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return fmt::format("unknown ({})", words(errno));
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
+}
+
+class IoUringTarget final : public Target {
+ public:
+  IoUringTarget(const TargetOptions& options, const Clock& clock)
+      : Target(clock, options.block_bytes, options.queue_depth, options.io_alignment),
+        files_(Caching::kDirect),
+        writes_(options.queue_depth),
+        ring_(static_cast<unsigned>(options.queue_depth)) {
+    if (ring_.error() != 0) {
+      throw UnsuitableTarget(
+          fmt::format("io_uring with a queue depth of {} cannot be had: {}; --backend direct works "
+                      "without it",
+                      options.queue_depth, why_refused(ring_.error())));
+    }
+    for (unsigned slot = 0; slot < writes_.size(); ++slot)
+      free_slots_.push_back(slot);
+    register_buffers(options.registered_buffers);
+  }
+
+  ~IoUringTarget() override {
+    // The drive still reads from the buffers. Only a ring that no longer answers ends this early; the kernel
+    // has pinned the pages of what it still has, so that their memory stays theirs.
+    io_uring_cqe* arrived = nullptr;
+    while (in_kernel_ > 0) {
+      const int result = io_uring_wait_cqe(ring_.get(), &arrived);
+      if (result == -EINTR) continue;
+      if (result != 0) break;
+      io_uring_cqe_seen(ring_.get(), arrived);
+      --in_kernel_;
+    }
+  }
+
+  [[nodiscard]] TargetFacts facts() const override {
+    return {"io_uring", true, registered_reason_.empty(), registered_reason_};
+  }
+
+ private:
+  // One write from its submission to its delivery; its place in writes_ is the ring's user_data.
+  struct Write {
+    Request request;
+    Clock::Time submitted{};
+    int descriptor = -1;
+    std::uint64_t done = 0;
+  };
+
+  bool do_submit(Request& request, Completion& completion) override {
+    if (request.kind != Request::Kind::kWrite) {
+      completion.error = files_.carry_out(request);
+      return true;
+    }
+    check(!free_slots_.empty(), "a write in flight has a slot");
+    const unsigned slot = free_slots_.back();
+    free_slots_.pop_back();
+    const int descriptor = files_.descriptor(request.file);
+    writes_[slot] = {std::move(request), completion.submitted, descriptor, 0};
+    start(slot);
+    return false;
+  }
+
+  bool do_reap(bool block, Completion& completion) override {
+    io_uring_cqe* arrived = nullptr;
+    while (next_arrival(block, arrived)) {
+      const auto slot = static_cast<unsigned>(io_uring_cqe_get_data64(arrived));
+      const int result = arrived->res;
+      io_uring_cqe_seen(ring_.get(), arrived);
+      --in_kernel_;
+      if (advance(slot, result, completion)) return true;
+    }
+    return false;
+  }
+
+  // A look at the ring's memory, and a system call only to block.
+  [[nodiscard]] bool next_arrival(bool block, io_uring_cqe*& arrived) {
+    for (;;) {
+      const int result =
+          block ? io_uring_wait_cqe(ring_.get(), &arrived) : io_uring_peek_cqe(ring_.get(), &arrived);
+      if (result == 0) return true;
+      if (result == -EINTR) continue;
+      if (result == -EAGAIN && !block) return false;
+      throw std::system_error(-result, std::system_category(), "io_uring_enter: waiting for writes");
+    }
+  }
+
+  // What an arrival means for its write: finished (true), or the rest has been started again.
+  [[nodiscard]] bool advance(unsigned slot, int result, Completion& completion) {
+    Write& write = writes_[slot];
+    if (result == -EINTR || result == -EAGAIN) {
+      start(slot);
+      return false;
+    }
+    std::error_code error;
+    if (result <= 0) {
+      error = {result == 0 ? EIO : -result, std::system_category()};
+    } else {
+      write.done = continue_at(write.done, static_cast<std::uint64_t>(result), io_alignment());
+      if (write.done < write.request.length) {
+        start(slot);
+        return false;
+      }
+    }
+    completion.kind = Request::Kind::kWrite;
+    completion.file = write.request.file;
+    completion.offset = write.request.offset;
+    completion.length = write.request.length;
+    completion.error = error;
+    completion.submitted = write.submitted;
+    completion.buffer = std::move(write.request.buffer);
+    free_slots_.push_back(slot);
+    return true;
+  }
+
+  void start(unsigned slot) {
+    const Write& write = writes_[slot];
+    io_uring_sqe* const entry = io_uring_get_sqe(ring_.get());
+    check(entry != nullptr, "the ring has an entry for every slot");
+    const std::byte* const data = write.request.buffer.bytes().data() + write.done;
+    const auto length = static_cast<unsigned>(write.request.length - write.done);
+    const std::uint64_t offset = write.request.offset + write.done;
+    if (registered_reason_.empty()) {
+      io_uring_prep_write_fixed(entry, write.descriptor, data, length, offset,
+                                static_cast<int>(write.request.buffer.index()));
+    } else {
+      io_uring_prep_write(entry, write.descriptor, data, length, offset);
+    }
+    io_uring_sqe_set_data64(entry, slot);
+    enter();
+  }
+
+  void enter() {
+    for (;;) {
+      const int result = io_uring_submit(ring_.get());
+      if (result == 1) break;
+      // EAGAIN: the kernel was short of memory for the request, which stays in the ring.
+      if (result == -EINTR || result == -EAGAIN || result == 0) continue;
+      throw std::system_error(-result, std::system_category(), "io_uring_enter: submitting a write");
+    }
+    ++in_kernel_;
+  }
+
+  void register_buffers(RegisteredBuffers wanted) {
+    if (wanted == RegisteredBuffers::kOff) {
+      registered_reason_ = "switched off";
+      return;
+    }
+    std::vector<iovec> blocks;
+    for (unsigned index = 0; index < buffers().count(); ++index) {
+      blocks.push_back({buffers().memory().data() + index * block_bytes(), block_bytes()});
+    }
+    const int result =
+        io_uring_register_buffers(ring_.get(), blocks.data(), static_cast<unsigned>(blocks.size()));
+    if (result == 0) return;
+    registered_reason_ = fmt::format("registering {} bytes of buffers: {}; RLIMIT_MEMLOCK (ulimit -l) is {}",
+                                     buffers().memory().size(), words(-result), memory_lock_limit());
+    if (wanted == RegisteredBuffers::kOn) {
+      throw UnsuitableTarget(
+          fmt::format("io_uring cannot use registered buffers: {}; raise that limit, or let "
+                      "storage.registered_buffers be auto or off",
+                      registered_reason_));
+    }
+  }
+
+  OpenFiles files_;
+  std::vector<Write> writes_;
+  std::vector<unsigned> free_slots_;
+  std::uint64_t in_kernel_ = 0;
+  std::string registered_reason_;
+  Ring ring_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_io_uring_target(const TargetOptions& options, const Clock& clock) {
+  return std::make_unique<IoUringTarget>(options, clock);
+}
+
+std::string io_uring_refusal() {
+  Ring ring(1);
+  if (ring.error() != 0) return why_refused(ring.error());
+  io_uring_probe* const probe = io_uring_get_probe_ring(ring.get());
+  if (probe == nullptr) return "io_uring_register: this kernel cannot list its operations";
+  const bool writes = io_uring_opcode_supported(probe, IORING_OP_WRITE) != 0;
+  io_uring_free_probe(probe);
+  return writes ? std::string() : "this kernel's io_uring has no IORING_OP_WRITE";
+}
+
+}  // namespace ckptsim::storage

@@ -1,0 +1,24 @@
+#include "storage/target/null_target.h"
+
+namespace ckptsim::storage {
+namespace {
+
+class NullTarget final : public Target {
+ public:
+  NullTarget(const TargetOptions& options, const Clock& clock)
+      : Target(clock, options.block_bytes, options.queue_depth, 1) {}
+
+  [[nodiscard]] TargetFacts facts() const override { return {"null", false, false, ""}; }
+
+ private:
+  bool do_submit(Request& /*request*/, Completion& /*completion*/) override { return true; }
+  bool do_reap(bool /*block*/, Completion& /*completion*/) override { return false; }
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_null_target(const TargetOptions& options, const Clock& clock) {
+  return std::make_unique<NullTarget>(options, clock);
+}
+
+}  // namespace ckptsim::storage

@@ -1,0 +1,57 @@
+#include "storage/target/posix_target.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "storage/target/short_write.h"
+
+namespace ckptsim::storage {
+namespace {
+
+class PosixTarget final : public Target {
+ public:
+  PosixTarget(const TargetOptions& options, const Clock& clock, Caching caching)
+      : Target(clock, options.block_bytes, options.queue_depth,
+               caching == Caching::kDirect ? options.io_alignment : 1),
+        caching_(caching),
+        files_(caching) {}
+
+  [[nodiscard]] TargetFacts facts() const override {
+    const bool direct = caching_ == Caching::kDirect;
+    return {direct ? "direct" : "buffered", direct, false, ""};
+  }
+
+ private:
+  bool do_submit(Request& request, Completion& completion) override {
+    completion.error = request.kind == Request::Kind::kWrite ? write(request) : files_.carry_out(request);
+    return true;
+  }
+
+  bool do_reap(bool /*block*/, Completion& /*completion*/) override { return false; }
+
+  [[nodiscard]] std::error_code write(const Request& request) const {
+    const int descriptor = files_.descriptor(request.file);
+    const std::span<std::byte> bytes = request.buffer.bytes();
+    for (std::uint64_t done = 0; done < request.length;) {
+      const ssize_t count = pwrite(descriptor, bytes.data() + done, request.length - done,
+                                   static_cast<off_t>(request.offset + done));
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count < 0) return {errno, std::system_category()};
+      if (count == 0) return {EIO, std::system_category()};
+      done = continue_at(done, static_cast<std::uint64_t>(count), io_alignment());
+    }
+    return {};
+  }
+
+  Caching caching_;
+  OpenFiles files_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> make_posix_target(const TargetOptions& options, const Clock& clock, Caching caching) {
+  return std::make_unique<PosixTarget>(options, clock, caching);
+}
+
+}  // namespace ckptsim::storage

@@ -1,0 +1,107 @@
+#include "storage/target/target.h"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "storage/target/check.h"
+
+namespace ckptsim::storage {
+namespace {
+
+// Two more than are in flight: one being filled, and one full and waiting for its turn.
+constexpr std::uint64_t kSpareBuffers = 2;
+
+unsigned buffer_count(std::uint64_t queue_depth) {
+  check(queue_depth > 0, "a target's queue depth is at least 1");
+  check(queue_depth <= std::numeric_limits<unsigned>::max() - kSpareBuffers,
+        "a target's queue depth fits its type");
+  return static_cast<unsigned>(queue_depth + kSpareBuffers);
+}
+
+bool is_sync(Request::Kind kind) {
+  return kind == Request::Kind::kSync || kind == Request::Kind::kSyncDirectory;
+}
+
+bool names_a_path(Request::Kind kind) {
+  return kind == Request::Kind::kOpen || kind == Request::Kind::kSyncDirectory;
+}
+
+}  // namespace
+
+Target::Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth,
+               std::uint64_t io_alignment)
+    : clock_(clock),
+      buffers_(buffer_count(queue_depth), block_bytes),
+      queue_depth_(queue_depth),
+      io_alignment_(io_alignment) {
+  check(io_alignment > 0 && block_bytes % io_alignment == 0, "a block is a multiple of the I/O alignment");
+}
+
+void Target::submit(Request request) {
+  check_request(request);
+  Completion completion;
+  completion.kind = request.kind;
+  completion.file = request.file;
+  completion.offset = request.offset;
+  completion.length = request.length;
+  completion.submitted = clock_.now();
+
+  ++pending_;
+  if (request.kind == Request::Kind::kWrite) ++writes_in_flight_;
+  if (is_sync(request.kind)) ++sync_calls_;
+  if (!do_submit(request, completion)) return;
+
+  completion.completed = clock_.now();
+  completion.buffer = std::move(request.buffer);
+  ready_.push_back(std::move(completion));
+}
+
+void Target::check_request(const Request& request) const {
+  check(!names_a_path(request.kind) || !request.path.empty(), "a request to open or sync by path has a path");
+  if (request.kind != Request::Kind::kWrite) return;
+  check(writes_in_flight_ < queue_depth_, "writes in flight stay within the queue depth");
+  check(request.buffer.valid(), "a write has a buffer");
+  const std::byte* const data = request.buffer.bytes().data();
+  check(data >= buffers_.memory().data() && data < buffers_.memory().data() + buffers_.memory().size(),
+        "a write's buffer is one of its target's");
+  check(request.length > 0 && request.length <= block_bytes(), "a write has between one byte and a block");
+  check(request.length % io_alignment_ == 0 && request.offset % io_alignment_ == 0,
+        "a write's offset and length are multiples of the I/O alignment");
+}
+
+bool Target::poll(Completion& completion) {
+  return next(false, completion);
+}
+
+void Target::wait(Completion& completion) {
+  check(pending_ > 0, "there is a request to wait for");
+  check(next(true, completion), "a blocking reap delivers a completion");
+}
+
+bool Target::next(bool block, Completion& completion) {
+  if (pending_ == 0) return false;
+  if (!ready_.empty()) {
+    completion = std::move(ready_.front());
+    ready_.pop_front();
+  } else if (do_reap(block, completion)) {
+    completion.completed = clock_.now();
+  } else {
+    return false;
+  }
+  --pending_;
+  if (completion.kind == Request::Kind::kWrite) --writes_in_flight_;
+  return true;
+}
+
+Buffer Target::take_buffer() {
+  return buffers_.take();
+}
+
+void Target::warm_up() {
+  // Buffers in flight hold data that the drive is still reading.
+  check(pending_ == 0, "buffers are warmed up before anything is submitted");
+  std::memset(buffers_.memory().data(), 0, buffers_.memory().size());
+}
+
+}  // namespace ckptsim::storage
