@@ -38,7 +38,7 @@ std::string clipped(std::string text, std::size_t most_bytes) {
 // Watches the parser: counts depth, remembers each object's keys, and sees every value before it is stored.
 class Watcher {
  public:
-  explicit Watcher(const std::string& origin) : origin_(origin) {}
+  Watcher(const std::string& origin, const KeyPath& at) : origin_(origin), at_(at) {}
 
   bool operator()(Json::parse_event_t event, Json& parsed) {
     switch (event) {
@@ -60,14 +60,9 @@ class Watcher {
     return true;
   }
 
- private:
-  struct Level {
-    std::set<std::string> keys;
-    std::string key;  // the last one; empty in an array
-  };
-
+  // Of the value that is being read.
   [[nodiscard]] KeyPath path() const {
-    KeyPath path;
+    KeyPath path = at_;
     for (const Level& level : levels_) {
       if (!level.key.empty()) {
         path.push_back(level.key);
@@ -75,6 +70,12 @@ class Watcher {
     }
     return path;
   }
+
+ private:
+  struct Level {
+    std::set<std::string> keys;
+    std::string key;  // the last one; empty in an array
+  };
 
   void open() {
     if (levels_.size() == kDeepestNesting) {
@@ -107,6 +108,7 @@ class Watcher {
   }
 
   const std::string& origin_;
+  const KeyPath& at_;
   std::vector<Level> levels_;
 };
 
@@ -135,23 +137,25 @@ std::string parser_words(std::string_view what) {
 
 }  // namespace
 
-Json parse_json(const std::string& text, const std::string& origin) {
+Json parse_json(const std::string& text, const std::string& origin, const KeyPath& at) {
   if (text.size() > kLargestDocumentBytes) {
-    refuse({}, origin,
+    refuse(at, origin,
            fmt::format("is larger than {} bytes, more than any configuration needs", kLargestDocumentBytes));
   }
-  Watcher watcher(origin);
+  Watcher watcher(origin, at);
   try {
     return Json::parse(
         text, [&watcher](int, Json::parse_event_t event, Json& parsed) { return watcher(event, parsed); });
   } catch (const Json::parse_error& error) {
-    refuse({}, origin, fmt::format("{}: {}", line_and_column(text, error.byte), parser_words(error.what())));
-  } catch (const Json::out_of_range& error) {
+    refuse(at, origin,
+           fmt::format("{}{}: {}", at.empty() ? "" : "is not JSON: ", line_and_column(text, error.byte),
+                       parser_words(error.what())));
+  } catch (const Json::out_of_range& error) {  // "... number overflow parsing '1e400'"
     const std::string_view what = error.what();
-    const std::size_t quote = what.find('\'');
-    refuse({}, origin,
-           fmt::format("holds the number {}, which is larger than any key takes; write a smaller one",
-                       clipped(std::string(what.substr(quote == std::string_view::npos ? 0 : quote)), 60)));
+    const std::size_t quote = std::min(what.find('\''), what.size());
+    refuse(watcher.path(), origin,
+           fmt::format("has a number larger than any key takes, {}; write a smaller one",
+                       clipped(std::string(what.substr(quote)), 60)));
   }
 }
 

@@ -20,7 +20,8 @@ inline constexpr std::size_t kLongestTextBytes = 4096;  // a path's limit (PATH_
 // ConfigError that names `origin`: for a syntax error with line and column; for a key that stands twice in
 // one object; for a text that holds control characters (a file name would end at a NUL) or passes the limits
 // above; for a number too large.
-[[nodiscard]] Json parse_json(const std::string& text, const std::string& origin);
+// `at` is where the text stands in a larger document; errors begin their paths there.
+[[nodiscard]] Json parse_json(const std::string& text, const std::string& origin, const KeyPath& at = {});
 
 // Throws ConfigError unless `text` is UTF-8, within the limit and without control characters.
 void require_plain_text(const std::string& text, const KeyPath& path, const std::string& origin);

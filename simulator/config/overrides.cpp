@@ -21,15 +21,26 @@ bool is_meant_as_json(const std::string& text) {
 
 Json value_of(const Json& schema, const KeyPath& path, const std::string& text) {
   const Json& key_schema = *schema_at(schema, path);
-  const std::string origin = fmt::format("{} {}", kOverrideOrigin, dotted(path));
   if (is_meant_as_json(text) && allows_other_than_text(key_schema)) {
-    return parse_json(text, origin);
+    return parse_json(text, kOverrideOrigin, path);
   }
   require_plain_text(text, path, kOverrideOrigin);
   if (!allows_text(key_schema)) {
     refuse_value(schema, path, text, kOverrideOrigin);
   }
   return text;
+}
+
+void refuse_list_entry(const Json& schema, const KeyPath& path) {
+  for (std::size_t length = 1; length < path.size(); ++length) {
+    const KeyPath list(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(length));
+    const Json* list_schema = schema_at(schema, list);
+    if (list_schema != nullptr && list_schema->contains("items")) {
+      throw ConfigError(json_pointer(list),
+                        fmt::format("{0}: {1} is set as a whole, such as {1}=[\"a\", \"b\"]", kOverrideOrigin,
+                                    dotted(list)));
+    }
+  }
 }
 
 }  // namespace
@@ -43,6 +54,7 @@ Override parse_override(const Json& schema, const std::string& text) {
   }
   const KeyPath path = split_dotted(text.substr(0, equals));
   require_plain_text(text.substr(0, equals), {}, kOverrideOrigin);
+  refuse_list_entry(schema, path);
   if (schema_at(schema, path) == nullptr) {
     refuse_unknown_key(schema, path, kOverrideOrigin);
   }
