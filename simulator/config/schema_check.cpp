@@ -1,12 +1,14 @@
 #include "simulator/config/schema_check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 // Without this the library answers a schema that it cannot read with abort().
 #define VALIJSON_USE_EXCEPTIONS 1
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <vector>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -55,12 +57,11 @@ std::optional<std::string> nearest_key(const Json& schema, const KeyPath& path) 
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   const KeyPath section(path.begin(), path.end() - 1);
   for (const KeyPath& known : known_keys(schema)) {
-    if (!nearest_name(path.back(), {known.back()})) {
-      continue;
-    }
-    const bool elsewhere = !is_within(known, section) || known.size() != path.size();
-    const std::size_t distance = 2 * edit_distance(path.back(), known.back()) + (elsewhere ? 1 : 0);
-    if (distance < fewest) {
+    const bool beside = is_within(known, section) && known.size() == path.size();
+    const std::size_t slips = edit_distance(path.back(), known.back());
+    const bool near = slips <= most_slips(path.back()) || (beside && nearest_name(path.back(), {known.back()}));
+    const std::size_t distance = 2 * slips + (beside ? 0 : 1);
+    if (near && distance < fewest) {
       fewest = distance;
       nearest = dotted(known);
     }
@@ -68,15 +69,19 @@ std::optional<std::string> nearest_key(const Json& schema, const KeyPath& path) 
   return nearest;
 }
 
-std::string known_keys_beside(const Json& schema, const KeyPath& path) {
-  const Json* section = schema_at(schema, KeyPath(path.begin(), path.end() - 1));
-  std::string names;
-  if (section != nullptr && section->contains("properties")) {
-    for (const auto& [key, ignored] : section->at("properties").items()) {
-      names.append(names.empty() ? "" : ", ").append(key);
-    }
+// The keys that the nearest known object around `path` takes.
+std::string known_keys_around(const Json& schema, KeyPath path) {
+  const Json* section = nullptr;
+  while (section == nullptr || !section->contains("properties")) {
+    path.pop_back();
+    section = schema_at(schema, path);
   }
-  return names;
+  std::vector<std::string> names;
+  for (const auto& [key, ignored] : section->at("properties").items()) {
+    names.push_back(key);
+  }
+  return fmt::format("the known ones{} are {}", path.empty() ? "" : fmt::format(" in {}", dotted(path)),
+                     fmt::join(names, ", "));
 }
 
 // An object may lack a key or hold one too many; a value of any other kind is wrong in itself.
@@ -116,10 +121,8 @@ void refuse_unknown_key(const Json& schema, const KeyPath& path, const std::stri
     throw ConfigError(pointer,
                       fmt::format("{}: {} is not a known key; did you mean {}?", origin, plain, *nearest));
   }
-  const std::string beside = known_keys_beside(schema, path);
-  throw ConfigError(pointer,
-                    fmt::format("{}: {} is not a known key{}", origin, plain,
-                                beside.empty() ? "; remove it" : "; the known ones there are " + beside));
+  throw ConfigError(pointer, fmt::format("{}: {} is not a known key; {}", origin, plain,
+                                         known_keys_around(schema, path)));
 }
 
 void refuse_value(const Json& schema, const KeyPath& path, const Json& value, const std::string& origin) {
