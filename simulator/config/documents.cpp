@@ -28,12 +28,15 @@ bool is_a_file(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
 }
 
-[[noreturn]] void refuse_name(const std::string& kind, const std::string& text, const std::string& asker) {
+[[noreturn]] void refuse_name(const std::string& kind, const std::string& text, const Asker& asker) {
   const std::vector<std::string> names = resource_names(kind);
   const auto nearest = nearest_name(text, names);
+  const std::string prefix =
+      asker.origin.empty() ? "" : fmt::format("{}: {} ", asker.origin, dotted(asker.key));
   throw ConfigError(
-      "", fmt::format("{}{} is neither a file nor one of the shipped {} ({}){}", asker, shown(text), kind,
-                      fmt::join(names, ", "), nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
+      json_pointer(asker.key),
+      fmt::format("{}{} is neither a file nor one of the shipped {} ({}){}", prefix, shown(text), kind,
+                  fmt::join(names, ", "), nearest ? fmt::format("; did you mean {}?", *nearest) : ""));
 }
 
 Json shipped_schema(std::string_view name) {
@@ -59,7 +62,7 @@ const Json& model_schema() {
 }
 
 Document find_document(const std::string& kind, const std::string& text, const std::filesystem::path& folder,
-                       const std::string& asker) {
+                       const Asker& asker) {
   const std::filesystem::path path = folder / text;
   if (looks_like_a_path(text) || is_a_file(path)) {
     return {parse_json(read_text_file(path.string(), kLargestDocumentBytes), path.string()), path.string(),

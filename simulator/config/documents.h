@@ -19,10 +19,16 @@ struct Document {
   std::filesystem::path folder;  // where paths inside it begin; empty: the working directory
 };
 
+// Who names a document: the key at `key` in `origin`, or nobody but the command line (both empty).
+struct Asker {
+  std::string origin;
+  KeyPath key;
+};
+
 // `text` is a path (it holds a '/', ends with ".json", or names a file), relative to `folder`; or the name of
-// a shipped file of that kind ("runs", "models"). Throws ConfigError that begins with `asker`, for an unknown
-// name with the known ones and the nearest; for a file that cannot be read or is not JSON, with the file.
+// a shipped file of that kind ("runs", "models"). Throws ConfigError: for an unknown name, with the asker,
+// the known names and the nearest; for a file that cannot be read or is not JSON, with the file.
 [[nodiscard]] Document find_document(const std::string& kind, const std::string& text,
-                                     const std::filesystem::path& folder, const std::string& asker);
+                                     const std::filesystem::path& folder, const Asker& asker);
 
 }  // namespace ckptsim::simulator

@@ -71,9 +71,8 @@ class Assembly {
     if (!document.is_object() || !document.contains("model") || !document["model"].is_string()) {
       return;
     }
-    const std::string asker = fmt::format("{}: model ", origin_of(kModelPath));
-    const Document model =
-        find_document("models", document["model"].get<std::string>(), model_folder_, asker);
+    const Document model = find_document("models", document["model"].get<std::string>(), model_folder_,
+                                         {origin_of(kModelPath), kModelPath});
     check_against_schema(model_schema(), model.value, [&model](const KeyPath&) { return model.origin; });
     document["model"] = model.value;
   }
@@ -93,29 +92,32 @@ class Assembly {
   std::vector<KeyPath> overridden_;
 };
 
-[[noreturn]] void refuse(const Assembly& assembly, const KeyPath& path, const std::string& message) {
-  throw ConfigError(json_pointer(path),
-                    fmt::format("{}: {} {}", assembly.origin_of(path), dotted(path), message));
+// Two keys that do not go together. Where the command line set either, it is what has to change.
+[[noreturn]] void refuse(const Assembly& assembly, const KeyPath& key, const KeyPath& other,
+                         const std::string& message) {
+  const std::string origin =
+      assembly.origin_of(other) == kOverrideOrigin ? kOverrideOrigin : assembly.origin_of(key);
+  throw ConfigError(json_pointer(key), fmt::format("{}: {} {}", origin, dotted(key), message));
 }
 
 // What the schema cannot say: keys that are valid only together.
 void check_together(const RunConfig& config, const Assembly& assembly) {
   if (config.checkpoint.trim && config.checkpoint.between_passes != "delete") {
-    refuse(assembly, {"checkpoint", "trim"},
+    refuse(assembly, {"checkpoint", "trim"}, {"checkpoint", "between_passes"},
            fmt::format("needs checkpoint.between_passes \"delete\", not \"{}\"; change one of the two",
                        config.checkpoint.between_passes));
   }
   const StorageConfig& storage = config.storage;
   if (storage.block_bytes * (storage.queue_depth + kBuffersBesidesTheQueue) > kMostBufferBytesPerRank) {
     refuse(
-        assembly, {"storage", "block_bytes"},
+        assembly, {"storage", "block_bytes"}, {"storage", "queue_depth"},
         fmt::format("x (storage.queue_depth + {}) is the memory of one rank and at most {} bytes, which {} x "
                     "({} + {}) passes; lower one of the two",
                     kBuffersBesidesTheQueue, kMostBufferBytesPerRank, storage.block_bytes,
                     storage.queue_depth, kBuffersBesidesTheQueue));
   }
   if (storage.backend == "null" && !config.checkpoint.checkpoints_per_pass) {
-    refuse(assembly, {"checkpoint", "checkpoints_per_pass"},
+    refuse(assembly, {"checkpoint", "checkpoints_per_pass"}, {"storage", "backend"},
            "must be a number with storage.backend \"null\", which has no capacity to fill, not \"auto\"");
   }
 }
@@ -137,7 +139,7 @@ RunConfig assemble(Document document, const std::vector<std::string>& overrides)
 }  // namespace
 
 RunConfig load_run_config(const std::string& config, const std::vector<std::string>& overrides) {
-  return assemble(find_document("runs", config, {}, ""), overrides);
+  return assemble(find_document("runs", config, {}, {}), overrides);
 }
 
 RunConfig parse_run_config(const std::string& text, const std::string& origin,

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <vector>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
+#include <vector>
 
 #include "models/errors.h"
 #include "simulator/config/nearest_name.h"
@@ -59,7 +59,8 @@ std::optional<std::string> nearest_key(const Json& schema, const KeyPath& path) 
   for (const KeyPath& known : known_keys(schema)) {
     const bool beside = is_within(known, section) && known.size() == path.size();
     const std::size_t slips = edit_distance(path.back(), known.back());
-    const bool near = slips <= most_slips(path.back()) || (beside && nearest_name(path.back(), {known.back()}));
+    const bool near =
+        slips <= most_slips(path.back()) || (beside && nearest_name(path.back(), {known.back()}));
     const std::size_t distance = 2 * slips + (beside ? 0 : 1);
     if (near && distance < fewest) {
       fewest = distance;
@@ -121,8 +122,8 @@ void refuse_unknown_key(const Json& schema, const KeyPath& path, const std::stri
     throw ConfigError(pointer,
                       fmt::format("{}: {} is not a known key; did you mean {}?", origin, plain, *nearest));
   }
-  throw ConfigError(pointer, fmt::format("{}: {} is not a known key; {}", origin, plain,
-                                         known_keys_around(schema, path)));
+  throw ConfigError(
+      pointer, fmt::format("{}: {} is not a known key; {}", origin, plain, known_keys_around(schema, path)));
 }
 
 void refuse_value(const Json& schema, const KeyPath& path, const Json& value, const std::string& origin) {
