@@ -10,9 +10,9 @@
 
 namespace ckptsim::simulator {
 
-// A run's configuration with every default filled in (configs/schema/run.schema.json documents each key). Plain
-// values: what is valid only together (tensor parallelism against the model's dimensions, block size against the
-// drive's alignment) is checked where both are known.
+// A run's configuration with every default filled in (configs/schema/run.schema.json documents each key).
+// Plain values: what is valid only together (tensor parallelism against the model's dimensions, block size
+// against the drive's alignment) is checked where both are known.
 struct ParallelismConfig {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
@@ -34,9 +34,9 @@ struct CheckpointConfig {
 
 struct StorageConfig {
   std::vector<std::string> targets;
-  std::string backend = "auto";         // auto, io_uring, direct, buffered, null
+  std::string backend = "auto";  // auto, io_uring, direct, buffered, null
   std::string serializer = "stream";
-  std::string torch_dialect = "auto";   // auto, 1.13, current
+  std::string torch_dialect = "auto";  // auto, 1.13, current
   std::uint64_t alignment_bytes = 64;
   std::uint64_t block_bytes = 4194304;
   std::uint64_t queue_depth = 4;
@@ -56,12 +56,13 @@ struct RunConfig {
   double scale = 1.0;
 };
 
-// Reads CONFIG (a path, or the name of a shipped run), applies `overrides` ("storage.queue_depth=8", in order),
-// validates against the schema. Throws ConfigError: what() is one sentence with the file or key and what to do; a
-// JSON syntax error gives line and column; an unknown key, the nearest known one.
+// Reads CONFIG (a path, or the name of a shipped run), applies `overrides` ("storage.queue_depth=8", in
+// order), validates against the schema. Throws ConfigError: what() is one sentence with the file or key and
+// what to do; a JSON syntax error gives line and column; an unknown key, the nearest known one.
 [[nodiscard]] RunConfig load_run_config(const std::string& config, const std::vector<std::string>& overrides);
 
-// The same from text that load_run_config() already made effective (another process's). `origin` is named in errors.
+// The same from text that load_run_config() already made effective (another process's). `origin` is named in
+// errors.
 [[nodiscard]] RunConfig parse_run_config(const std::string& text, const std::string& origin,
                                          const std::vector<std::string>& overrides);
 

@@ -1,0 +1,150 @@
+#include "simulator/config/run_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "simulator/config/documents.h"
+#include "simulator/config/overrides.h"
+#include "simulator/config/run_fields.h"
+#include "simulator/config/schema_check.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+constexpr std::uint64_t kMostBufferBytesPerRank = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kBuffersBesidesTheQueue = 2;  // one being filled, one waiting
+
+const KeyPath kModelPath = {"model"};
+
+class Reader {
+ public:
+  explicit Reader(const Json& object) : object_(&object) {}
+
+  template <typename Fill>
+  void section(const char* key, Fill fill) const {
+    if (const auto at = object_->find(key); at != object_->end()) {
+      fill(Reader(*at));
+    }
+  }
+  template <typename Value>
+  void field(const char* key, Value& value) const {
+    if (const auto at = object_->find(key); at != object_->end()) {
+      at->get_to(value);
+    }
+  }
+  void field(const char* key, std::optional<std::int64_t>& value) const {
+    if (const auto at = object_->find(key); at != object_->end() && at->is_number()) {
+      value = at->get<std::int64_t>();
+    }
+  }
+  template <typename Value>
+  void fixed(const char*, const Value&) const {}  // the schema has seen to it
+
+ private:
+  const Json* object_;
+};
+
+// A document under the overrides: knows for each value whether it is the file's or the command line's.
+class Assembly {
+ public:
+  explicit Assembly(Document document) : document_(std::move(document)), model_folder_(document_.folder) {}
+
+  void apply(const std::string& text) {
+    Override override = parse_override(run_schema(), text);
+    const bool inside_model = is_within(override.path, kModelPath) && override.path != kModelPath;
+    if (inside_model) {
+      resolve_model();  // one dimension of a named model can be changed
+    }
+    apply_override(run_schema(), override, document_.value, document_.origin);
+    if (override.path == kModelPath) {
+      model_folder_.clear();  // paths on the command line begin at the working directory
+    }
+    overridden_.push_back(std::move(override.path));
+  }
+
+  // Puts a named model's dimensions in the place of its name.
+  void resolve_model() {
+    Json& document = document_.value;
+    if (!document.is_object() || !document.contains("model") || !document["model"].is_string()) {
+      return;
+    }
+    const Document model = find_document("models", document["model"].get<std::string>(), model_folder_,
+                                         {origin_of(kModelPath), kModelPath});
+    check_against_schema(model_schema(), model.value, [&model](const KeyPath&) { return model.origin; });
+    document["model"] = model.value;
+  }
+
+  // The last to set the value, or an object around it.
+  [[nodiscard]] std::string origin_of(const KeyPath& path) const {
+    const bool overridden = std::any_of(overridden_.begin(), overridden_.end(),
+                                        [&path](const KeyPath& by) { return is_within(path, by); });
+    return overridden ? kOverrideOrigin : document_.origin;
+  }
+
+  [[nodiscard]] const Json& document() const { return document_.value; }
+
+ private:
+  Document document_;
+  std::filesystem::path model_folder_;
+  std::vector<KeyPath> overridden_;
+};
+
+// Two keys that do not go together. Where the command line set either, it is what has to change.
+[[noreturn]] void refuse(const Assembly& assembly, const KeyPath& key, const KeyPath& other,
+                         const std::string& message) {
+  const std::string origin =
+      assembly.origin_of(other) == kOverrideOrigin ? kOverrideOrigin : assembly.origin_of(key);
+  throw ConfigError(json_pointer(key), fmt::format("{}: {} {}", origin, dotted(key), message));
+}
+
+// What the schema cannot say: keys that are valid only together.
+void check_together(const RunConfig& config, const Assembly& assembly) {
+  if (config.checkpoint.trim && config.checkpoint.between_passes != "delete") {
+    refuse(assembly, {"checkpoint", "trim"}, {"checkpoint", "between_passes"},
+           fmt::format("needs checkpoint.between_passes \"delete\", not \"{}\"; change one of the two",
+                       config.checkpoint.between_passes));
+  }
+  const StorageConfig& storage = config.storage;
+  if (storage.block_bytes * (storage.queue_depth + kBuffersBesidesTheQueue) > kMostBufferBytesPerRank) {
+    refuse(
+        assembly, {"storage", "block_bytes"}, {"storage", "queue_depth"},
+        fmt::format("x (storage.queue_depth + {}) is the memory of one rank and at most {} bytes, which {} x "
+                    "({} + {}) passes; lower one of the two",
+                    kBuffersBesidesTheQueue, kMostBufferBytesPerRank, storage.block_bytes,
+                    storage.queue_depth, kBuffersBesidesTheQueue));
+  }
+  if (storage.backend == "null" && !config.checkpoint.checkpoints_per_pass) {
+    refuse(assembly, {"checkpoint", "checkpoints_per_pass"}, {"storage", "backend"},
+           "must be a number with storage.backend \"null\", which has no capacity to fill, not \"auto\"");
+  }
+}
+
+RunConfig assemble(Document document, const std::vector<std::string>& overrides) {
+  Assembly assembly(std::move(document));
+  for (const std::string& text : overrides) {
+    assembly.apply(text);
+  }
+  assembly.resolve_model();
+  check_against_schema(run_schema(), assembly.document(),
+                       [&assembly](const KeyPath& path) { return assembly.origin_of(path); });
+  RunConfig config;
+  visit_run_fields(Reader(assembly.document()), config);
+  check_together(config, assembly);
+  return config;
+}
+
+}  // namespace
+
+RunConfig load_run_config(const std::string& config, const std::vector<std::string>& overrides) {
+  return assemble(find_document("runs", config, {}, {}), overrides);
+}
+
+RunConfig parse_run_config(const std::string& text, const std::string& origin,
+                           const std::vector<std::string>& overrides) {
+  return assemble({parse_json(text, origin), origin, {}}, overrides);
+}
+
+}  // namespace ckptsim::simulator
