@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <new>
 #include <system_error>
 
 #include "models/errors.h"
@@ -60,6 +61,8 @@ Failure failure_of(const std::exception& error, ExitCode system_code) {
     failure.code = ExitCode::kUsage;
   } else if (dynamic_cast<const storage::UnsuitableTarget*>(&error) != nullptr) {
     failure.code = ExitCode::kUnsuitable;
+  } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    failure.message = "not enough memory; lower storage.queue_depth, storage.block_bytes or the ranks a host";
   } else if (dynamic_cast<const std::system_error*>(&error) == nullptr) {
     throw;  // a defect, not a condition: nobody could agree on what to do about it
   }

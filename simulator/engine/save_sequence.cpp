@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "simulator/engine/invariant.h"
+#include "models/invariant.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -111,7 +111,7 @@ void SaveSequence::request_step() {
       break;
     case Step::kWrite:
     case Step::kFinished:
-      CKPTSIM_INVARIANT(false, "these steps have no single request");
+      require(false, "these steps have no single request");
   }
   requested_ = true;
   target_.submit(std::move(request));
@@ -143,7 +143,7 @@ void SaveSequence::step_completed() {
       return;
     case Step::kWrite:
     case Step::kFinished:
-      CKPTSIM_INVARIANT(false, "these steps have no single request");
+      require(false, "these steps have no single request");
   }
 }
 
@@ -170,7 +170,7 @@ SaveSequence::Status SaveSequence::write_blocks() {
       }
     }
     if (producer_.produce(target_)) continue;
-    CKPTSIM_INVARIANT(target_.writes_in_flight() > 0, "a rank waits only for what is in flight");
+    require(target_.writes_in_flight() > 0, "a rank waits only for what is in flight");
     return Status::kWaiting;
   }
 }

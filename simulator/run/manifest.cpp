@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulator/engine/invariant.h"
+#include "models/invariant.h"
 #include "simulator/plan/plan.h"
 #include "storage/torch/crc32.h"
 
@@ -35,7 +35,7 @@ std::string manifest_head(const RunConfig& config, const ManifestHead& head) {
 
 std::string manifest_files(std::int64_t rank, const std::vector<std::string>& names,
                            const std::vector<storage::torch::FileDigest>& digests) {
-  CKPTSIM_INVARIANT(names.size() == digests.size(), "a manifest lists exactly the files that were written");
+  require(names.size() == digests.size(), "a manifest lists exactly the files that were written");
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     Json records = Json::array();

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "simulator/engine/invariant.h"
+#include "models/invariant.h"
 #include "simulator/plan/plan.h"
 #include "simulator/run/manifest.h"
 #include "storage/torch/archive_stream.h"

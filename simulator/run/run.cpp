@@ -18,7 +18,7 @@
 #include "simulator/run/backend_choice.h"
 #include "simulator/run/checkpoint_runner.h"
 #include "simulator/run/manifest.h"
-#include "simulator/run/open_files.h"
+#include "simulator/run/file_limit.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/workspace.h"

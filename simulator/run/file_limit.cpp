@@ -1,4 +1,4 @@
-#include "simulator/run/open_files.h"
+#include "simulator/run/file_limit.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
