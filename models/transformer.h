@@ -34,8 +34,19 @@ struct Parameter {
   Position position;
 };
 
-// Parameters of one position (kLayer: of that layer), in the order of design: see docs/ARCHITECTURE.md.
-// Throws ConfigError where a product of dimensions passes 2^63 - 1 or heads do not divide H.
+// Parameters of one position (kLayer: of that layer) in Megatron-Core's order; d = H / A:
+//   kFirst  embedding.word_embeddings.weight                         V x H            cut 0
+//   kLayer  decoder.layers.N.input_layernorm.weight                  H                whole
+//           decoder.layers.N.self_attention.linear_qkv.weight        (A + 2K) d x H   cut 0
+//           decoder.layers.N.self_attention.linear_proj.weight       H x A d          cut 1
+//           decoder.layers.N.pre_mlp_layernorm.weight                H                whole
+//           decoder.layers.N.mlp.linear_fc1.weight                   2F x H           cut 0
+//           decoder.layers.N.mlp.linear_fc2.weight                   H x F            cut 1
+//   kLast   decoder.final_layernorm.weight                           H                whole
+//           output_layer.weight                                      V x H            cut 0
+// Throws ConfigError (pointer "/model") where a dimension is below 1, where A does not divide H or K does not
+// divide A, and where a parameter has more than 2^63 - 1 elements. A layer outside the model is a broken
+// invariant.
 [[nodiscard]] std::vector<Parameter> parameters_at(const Transformer& model, const Position& position);
 
 // Elements of all parameters together. Throws like parameters_at.

@@ -13,6 +13,7 @@ struct Topology {
   std::int64_t data = 1;
   std::int64_t zero_stage = 0;
 
+  // Without overflow once check() has passed.
   [[nodiscard]] std::int64_t ranks() const { return tensor * pipeline * data; }
 };
 
@@ -34,7 +35,8 @@ struct LayerRange {
 [[nodiscard]] LayerRange layers_of_stage(std::int64_t layers, std::int64_t stages, std::int64_t stage);
 
 // Throws ConfigError naming the key: sizes below 1 or whose product passes 2^31, more stages than layers, TP
-// that does not divide a cut dimension (names the parameter and the dimension), an unknown ZeRO stage.
+// that does not divide a cut dimension (names the parameter and the dimension), an unknown ZeRO stage; a
+// model that parameters_at() refuses.
 void check(const Topology& topology, const models::Transformer& model);
 
 }  // namespace ckptsim::parallelism

@@ -1,5 +1,6 @@
 #include "parallelism/deepspeed_layout.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +29,7 @@ std::vector<CheckpointFile> files(const std::string& recipe, const Topology& top
 
 std::vector<std::string> names(const std::vector<CheckpointFile>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const CheckpointFile& file : files) {
     names.push_back(file.name);
   }
@@ -38,8 +40,8 @@ std::vector<std::string> names(const std::vector<CheckpointFile>& files) {
 std::vector<std::string> tensors(const CheckpointFile& file) {
   std::vector<std::string> lines;
   for (const FileTensor& tensor : file.tensors) {
-    lines.push_back(tensor.name + " " + std::string(models::name(tensor.dtype)) + " " +
-                    ::testing::PrintToString(tensor.shape));
+    lines.push_back(fmt::format("{} {} {}", tensor.name, models::name(tensor.dtype),
+                                ::testing::PrintToString(tensor.shape)));
   }
   return lines;
 }
@@ -140,11 +142,8 @@ TEST(DeepspeedLayout, ZeroStage3SlicesWeightsIntoOneFileARank) {
   const Topology topology{2, 1, 3, 3};
   for (std::int64_t rank = 0; rank < topology.ranks(); ++rank) {
     const std::vector<CheckpointFile> written = files("adam8bit", topology, rank);
-    const std::string data = std::to_string(rank / 2);
-    const std::string model_parallel = "0" + std::to_string(rank % 2);
-    ASSERT_THAT(names(written),
-                ElementsAre("zero_pp_rank_" + data + "_mp_rank_" + model_parallel + "_model_states.pt",
-                            "zero_pp_rank_" + data + "_mp_rank_" + model_parallel + "_optim_states.pt"));
+    const std::string prefix = fmt::format("zero_pp_rank_{}_mp_rank_0{}_", rank / 2, rank % 2);
+    ASSERT_THAT(names(written), ElementsAre(prefix + "model_states.pt", prefix + "optim_states.pt"));
     EXPECT_TRUE(written[0].run_state);
     EXPECT_EQ(written[0].tensors.size(), 33U);
     EXPECT_EQ(tensors(written[0])[0], "embedding.word_embeddings.weight bf16 { 27 }");  // 80 / 3, up

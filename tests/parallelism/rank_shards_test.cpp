@@ -20,6 +20,7 @@ std::vector<Shard> shards(const Topology& topology, std::int64_t rank, double sc
 
 std::vector<std::string> names(const std::vector<Shard>& shards) {
   std::vector<std::string> names;
+  names.reserve(shards.size());
   for (const Shard& shard : shards) {
     names.push_back(shard.name);
   }

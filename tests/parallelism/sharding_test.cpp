@@ -44,8 +44,8 @@ TEST(ShardShape, RoundsHalvesUpAndKeepsAtLeastOne) {
 }
 
 TEST(ShardShape, UnscaledDimensionsAreExactEvenWhereADoubleIsNot) {
-  constexpr std::int64_t kOdd = (std::int64_t{1} << 53) + 1;
-  EXPECT_THAT(shard_shape({"norm", {kOdd}, std::nullopt, {}}, 1, 1.0), ElementsAre(kOdd));
+  const std::int64_t odd = (std::int64_t{1} << 53) + 1;
+  EXPECT_THAT(shard_shape({"norm", {odd}, std::nullopt, {}}, 1, 1.0), ElementsAre(odd));
 }
 
 TEST(ShardShape, RefusesScalesThatAreNoScales) {

@@ -17,6 +17,8 @@ using ::ckptsim::testing::throws_config_error;
 using models::testing::llama_405b;
 using models::testing::tiny;
 
+constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+
 const auto kSmallTopologies = {Topology{1, 1, 1, 0}, Topology{4, 2, 1, 0}, Topology{2, 3, 4, 1},
                                Topology{1, 7, 2, 3}, Topology{5, 1, 3, 1}, Topology{8, 32, 2, 1}};
 
@@ -87,7 +89,6 @@ TEST(CheckTopology, RefusesSizesBelowOne) {
 }
 
 TEST(CheckTopology, RefusesMoreThanTwoToThe31RanksNamingTheSizeThatPassesThem) {
-  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   EXPECT_THAT([] { check({kHuge, 1, 1, 0}, tiny()); }, throws_config_error("/parallelism/tensor", "2^31"));
   EXPECT_THAT([] { check({4, kHuge, 1, 0}, tiny()); }, throws_config_error("/parallelism/pipeline", "2^31"));
   EXPECT_THAT([] { check({4, 5, kHuge, 0}, tiny()); }, throws_config_error("/parallelism/data", "2^31"));
