@@ -4,10 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
 namespace ckptsim::storage {
+
+// What the test runner shows; without it, the address of a function, which differs from run to run.
+std::ostream& operator<<(std::ostream& out, const BlockGenerator& generator) {
+  return out << generator.instruction_set;
+}
+
 namespace {
 
 // The definition in block_generator.h once more, one byte at a time.
