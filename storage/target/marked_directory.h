@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "storage/descriptor.h"
+#include "storage/target/folder_calls.h"
+
 namespace ckptsim::storage {
 
 // TARGET/ckptsim/: the only folder in which this program ever truncates or deletes. It carries a marker file;
@@ -55,8 +58,8 @@ class MarkedDirectory {
 
  private:
   std::filesystem::path path_;
-  int directory_ = -1;
-  int lock_ = -1;
+  Folder directory_;
+  Descriptor lock_;
 };
 
 }  // namespace ckptsim::storage
