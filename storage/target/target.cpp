@@ -84,10 +84,11 @@ bool Target::next(bool block, Completion& completion) {
   if (!ready_.empty()) {
     completion = std::move(ready_.front());
     ready_.pop_front();
-  } else if (do_reap(block, completion)) {
-    completion.completed = clock_.now();
   } else {
-    return false;
+    Completion reaped;
+    if (!do_reap(block, reaped)) return false;
+    if (reaped.completed == Clock::Time{}) reaped.completed = clock_.now();
+    completion = std::move(reaped);
   }
   --pending_;
   if (completion.kind == Request::Kind::kWrite) --writes_in_flight_;

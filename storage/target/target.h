@@ -113,6 +113,7 @@ class Target {
 
   // Delivers one earlier request; with block set, waits for one. Returns false when none has arrived. The
   // completion's kind, file, offset, length, submitted and buffer are those of the request.
+  // `completed` too where the backend knows it better than "now" (a drive in virtual time).
   virtual bool do_reap(bool block, Completion& completion) = 0;
 
  private:

@@ -93,6 +93,7 @@ class VirtualTarget final : public storage::Target {
       clock_.set(queue_.front().due);
     }
     completion = std::move(queue_.front().completion);
+    completion.completed = queue_.front().due;
     queue_.erase(queue_.begin());
     return true;
   }
