@@ -126,7 +126,7 @@ void Workspace::gather_environment() {
       if (!leads(groups_[i])) continue;
       const std::string& target = config_.storage.targets[groups_[i].target];
       const storage::FileSystemFacts facts = storage::file_system_facts(target);
-      const std::uint64_t own = storage::MarkedDirectory::run_bytes(target, config_.name);
+      const std::uint64_t own = storage::MarkedDirectory::run_bytes_under(target, config_.name);
       mine.push_back(pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
                            facts.source, std::to_string(facts.capacity_bytes),
                            std::to_string(facts.available_bytes), std::to_string(own), std::to_string(checked_device(target))}));

@@ -132,6 +132,13 @@ std::uint64_t MarkedDirectory::run_bytes(std::string_view run) const {
   return folder.exists() ? survey_run(folder) : 0;
 }
 
+std::uint64_t MarkedDirectory::run_bytes_under(const std::filesystem::path& target, std::string_view run) {
+  const Folder directory = open_folder(open_target(target), kDirectory);
+  if (!directory.exists()) return 0;
+  const Folder folder = open_run(directory, run);
+  return folder.exists() ? survey_run(folder) : 0;
+}
+
 std::uint64_t MarkedDirectory::remove_run(std::string_view run) {
   const Folder folder = open_run(directory_, run);
   if (!folder.exists()) return 0;

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Every check there is: installs what is missing, builds with warnings as errors, formats, tidies, and tests, then the
+# unit and contract tests once more under AddressSanitizer and UndefinedBehaviorSanitizer.
+set -euo pipefail
+cd "$(dirname "$0")"
+source .ci/common.sh
+
+install_packages "${build_packages[@]}" "${check_packages[@]}"
+allow_mpirun
+jobs="$(nproc)"
+step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
+
+# Debian's LibTorch is built with sleef, mkldnn and others whose development files its headers do not need.
+configure() { cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log"; return 1; }; rm -f "build-$1.log"; }
+
+step "Format"
+mapfile -t sources < <(git ls-files '*.h' '*.cpp')
+clang-format --dry-run --Werror "${sources[@]}"
+
+step "Build, warnings are errors; every header compiles alone"
+configure dev
+cmake --build --preset dev -j "$jobs"
+cmake --build --preset dev -j "$jobs" --target all_verify_interface_header_sets
+
+step "clang-tidy"
+mapfile -t tidied < <(git ls-files '*.cpp')
+printf '%s\n' "${tidied[@]}" | xargs -P "$jobs" -n 4 clang-tidy -p build/dev --quiet 2> >(grep -v 'warnings generated' >&2)
+
+step "Unit and contract tests under ASan and UBSan"
+configure asan
+cmake --build --preset asan -j "$jobs"
+ctest --preset asan -j "$jobs"
+
+step "Tests"
+ctest --preset dev -j "$jobs"
