@@ -1,0 +1,164 @@
+"""Every wrong input: one clear sentence, the right exit code, from one rank only, and never a hang."""
+import json
+import os
+import subprocess
+import unittest
+
+from support import BINARY, EndToEnd, SMALL, environment
+
+SHIPPED = "llama3.1-405b-tp4pp2"
+FAST = ["--passes", "1", "--checkpoints-per-pass", "1"]
+
+
+class BadConfiguration(EndToEnd):
+    def config(self, change=None, text=None):
+        path = self.folder / "run.json"
+        if text is None:
+            document = {"name": "bad", "model": "llama3.1-8b"}
+            document.update(change or {})
+            text = json.dumps(document)
+        path.write_text(text)
+        return path
+
+    def test_an_unknown_key_names_the_nearest_known_one(self):
+        config = self.config({"checkpoint": {"fsnyc": "file"}})
+        self.refused(2, "plan", config, words=["checkpoint.fsnyc", "checkpoint.fsync"])
+        self.refused(2, "plan", SHIPPED, "--set", "storage.queue_dept=4", words=["storage.queue_dept", "queue_depth"])
+
+    def test_a_syntax_error_gives_line_and_column(self):
+        self.refused(2, "plan", self.config(text='{\n  "name": "bad",\n  "model" "x"\n}\n'), words=["run.json", "3"])
+
+    def test_wrong_types_and_values_out_of_range_name_the_key(self):
+        for key, value in (("storage.queue_depth", "four"), ("storage.queue_depth", "0"), ("scale", "0"),
+                           ("scale", "1.5"), ("scale", "-1"), ("checkpoint.passes", "0"),
+                           ("checkpoint.passes", "2.5"), ("storage.block_bytes", "5000"),
+                           ("checkpoint.fsync", "sometimes"), ("checkpoint.fill_fraction", "1.01"),
+                           ("parallelism.zero_stage", "2"), ("storage.alignment_bytes", "100"),
+                           ("content.seed", "-1"), ("checkpoint.layout", "megatron"),
+                           ("storage.serializer", "libtorch"), ("checkpoint.load", "each")):
+            with self.subTest(key=key, value=value):
+                self.refused(2, "plan", SHIPPED, "--set", f"{key}={value}", words=[key.split(".")[-1]])
+
+    def test_sizes_that_overflow(self):
+        model = {"name": "huge", "layers": 1, "hidden_size": 2**40, "ffn_hidden_size": 2**40, "attention_heads": 1,
+                 "kv_heads": 1, "vocabulary_size": 2**40}
+        self.refused(2, "plan", self.config({"model": model}), words=["model"])
+        model["layers"] = 2**70
+        self.refused(2, "plan", self.config({"model": model}), words=["layers"])
+
+    def test_tensor_parallelism_that_does_not_divide(self):
+        self.refused(2, "plan", SHIPPED, "--set", "parallelism.tensor=5", words=["parallelism.tensor", "5"])
+
+    def test_more_stages_than_layers(self):
+        self.refused(2, "plan", SHIPPED, "--set", "parallelism.pipeline=127", words=["parallelism.pipeline", "126"])
+
+    def test_more_processes_than_ranks_before_anything_is_made(self):
+        target = self.target()
+        self.refused(2, "run", SHIPPED, "--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=2", "--scale",
+                     "0.00001", *FAST, "--target", target, processes=3, words=["3 processes", "2 ranks"])
+        self.assertEqual(list(target.iterdir()), [])
+
+    def test_unknown_runs_commands_and_options(self):
+        self.refused(2, "plan", "llama3.1-405b-tp4pp3", words=[SHIPPED])
+        self.refused(2, "plan", "no/such/file.json", words=["no/such/file.json"])
+        self.refused(2, "rnu", SHIPPED)
+        self.refused(2, "run", SHIPPED, "--no-such-option")
+        self.refused(2)
+
+    def test_a_bad_configuration_is_told_by_one_rank_only(self):
+        outcome = self.ckptsim("run", SHIPPED, "--set", "scale=7", processes=4)
+        self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+        outcome = self.ckptsim("run", SHIPPED, "--no-such-option", processes=4)
+        self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+
+    def test_no_target(self):
+        self.refused(2, "run", *SMALL, *FAST, words=["--target"])
+
+    def test_null_needs_a_number_of_checkpoints(self):
+        self.refused(2, "run", *SMALL, "--backend", "null", words=["checkpoints_per_pass"])
+
+
+class BadTarget(EndToEnd):
+    def test_missing_and_not_a_folder(self):
+        self.refused(3, "run", *SMALL, *FAST, "--target", self.folder / "missing", words=["missing"])
+        file = self.folder / "file"
+        file.write_text("x")
+        self.refused(3, "run", *SMALL, *FAST, "--target", file, words=["file"])
+        self.refused(3, "run", *SMALL, *FAST, "--target", self.folder / "missing", words=["missing"], processes=3)
+
+    def test_the_same_target_twice(self):
+        target = self.target()
+        link = self.folder / "link"
+        link.symlink_to(target)
+        self.refused(2, "run", *SMALL, *FAST, "--target", target, "--target", link, words=["twice", str(link)])
+
+    def test_no_space_says_needed_and_free_in_bytes_and_gb(self):
+        target = self.target()
+        self.refused(3, "run", SHIPPED, "--passes", "1", "--checkpoints-per-pass", "4", "--target", target,
+                     words=["needed", "free", "bytes", "GB", str(target)])
+        self.refused(3, "run", SHIPPED, "--target", target, processes=2, words=["bytes", "GB"])
+
+    def test_a_target_in_use(self):
+        target = self.target()
+        command = [BINARY, "run", *SMALL, "--passes", "1000", "--checkpoints-per-pass", "1", "--target", str(target),
+                   "--output", str(self.folder / "busy"), "--progress", "plain"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                              env=environment()) as process:
+            try:
+                process.stderr.readline()
+                self.refused(3, "run", *SMALL, *FAST, "--target", target, words=[str(target), str(process.pid)])
+                self.refused(3, "run", *SMALL, *FAST, "--target", target, processes=2, words=[str(target)])
+            finally:
+                process.kill()
+
+    def test_what_this_program_did_not_make_is_left_alone(self):
+        target = self.target()
+        (target / "ckptsim").mkdir()
+        (target / "ckptsim" / "thesis.tex").write_text("years of work")
+        self.refused(3, "run", *SMALL, *FAST, "--target", target, words=["thesis.tex"])
+        self.assertEqual((target / "ckptsim" / "thesis.tex").read_text(), "years of work")
+
+    def test_a_foreign_file_among_the_checkpoints_stops_the_run_before_anything_is_removed(self):
+        target = self.target()
+        self.run_ok(*SMALL, *FAST, "--target", target)
+        folder = target / "ckptsim" / SHIPPED / "checkpoint_01"
+        (folder / "notes.txt").write_text("mine")
+        before = sorted(path.name for path in folder.iterdir())
+        self.refused(3, "run", *SMALL, *FAST, "--target", target, words=["notes.txt"])
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), before)
+
+    def test_an_output_that_cannot_be_written(self):
+        target = self.target()
+        (self.folder / "taken").write_text("a file")
+        outcome = self.ckptsim("run", *SMALL, *FAST, "--target", target, "--output", self.folder / "taken")
+        self.assertIn(outcome.code, (3, 4), outcome.stderr)
+        self.assertIn("taken", outcome.messages()[0])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere; the read-only mount covers it")
+    def test_a_target_without_permission(self):
+        target = self.target()
+        target.chmod(0o555)
+        self.refused(3, "run", *SMALL, *FAST, "--target", target, words=[str(target)])
+
+
+class BadFile(EndToEnd):
+    def test_inspect_of_what_is_no_archive(self):
+        path = self.folder / "bad.pt"
+        for content in (b"", b"PK", b"x" * 5000):
+            path.write_bytes(content)
+            self.refused(5, "inspect", path, words=["bad.pt"])
+        self.refused(4, "inspect", self.folder / "missing.pt", words=["missing.pt"])
+
+    def test_inspect_finds_a_flipped_bit(self):
+        target = self.target()
+        self.run_ok(*SMALL, *FAST, "--target", target)
+        path = target / "ckptsim" / SHIPPED / "checkpoint_01" / "layer_000-model_00-model_states.pt"
+        self.assertEqual(self.ckptsim("inspect", path).code, 0)
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+        self.refused(5, "inspect", path, words=["CRC"])
+
+
+if __name__ == "__main__":
+    unittest.main()
