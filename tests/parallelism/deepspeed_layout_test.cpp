@@ -39,6 +39,7 @@ std::vector<std::string> names(const std::vector<CheckpointFile>& files) {
 // "name dtype [shape]" of each tensor.
 std::vector<std::string> tensors(const CheckpointFile& file) {
   std::vector<std::string> lines;
+  lines.reserve(file.tensors.size());
   for (const FileTensor& tensor : file.tensors) {
     lines.push_back(fmt::format("{} {} {}", tensor.name, models::name(tensor.dtype),
                                 ::testing::PrintToString(tensor.shape)));

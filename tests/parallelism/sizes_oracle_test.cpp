@@ -1,6 +1,7 @@
 // Holds the sizes of every rank and file against tests/reference/sizes_oracle.py, which shares no code with
 // the product.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,12 +54,11 @@ std::string output_of(const std::string& command) {
 // One process for all cases: an interpreter's start costs more than a case.
 json oracle(const std::string& model, const std::string& recipe) {
   std::string command =
-      std::string("/usr/bin/python3 '") + CKPTSIM_SOURCE_DIR + "/tests/reference/sizes_oracle.py' --batch";
+      fmt::format("/usr/bin/python3 '{}/tests/reference/sizes_oracle.py' --batch", CKPTSIM_SOURCE_DIR);
   for (const Topology& topology : kTopologies) {
     for (const char* scale : kScales) {
-      command += " " + model + ":" + recipe + ":" + std::to_string(topology.tensor) + ":" +
-                 std::to_string(topology.pipeline) + ":" + std::to_string(topology.data) + ":" +
-                 std::to_string(topology.zero_stage) + ":" + scale;
+      command += fmt::format(" {}:{}:{}:{}:{}:{}:{}", model, recipe, topology.tensor, topology.pipeline,
+                             topology.data, topology.zero_stage, scale);
     }
   }
   return json::parse(output_of(command));
@@ -89,7 +89,8 @@ Sizes sizes_of(const models::Transformer& model, const std::string& recipe, cons
   return sizes;
 }
 
-// The recipe and topology are taken from what the oracle says it reckoned, not from the order of the cases.
+// The model, recipe and topology are taken from what the oracle says it reckoned, not from the order of the
+// cases.
 void expect_same(const json& expected) {
   const models::Transformer model = model_named(expected.at("model"));
   const Topology topology{expected.at("tp"), expected.at("pp"), expected.at("dp"), expected.at("zero")};
