@@ -50,6 +50,8 @@ std::string archive_of(const FileSpec& file, const ArchiveOptions& options) {
 }
 
 void write_file(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::remove(
+      path);  // ext4 flushes a file that is truncated and written again: thousands would be slow
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
