@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 
 namespace ckptsim::storage::torch {
+
+std::ostream& operator<<(std::ostream& out, const ArchiveOptions& options) {
+  return out << (options.dialect == Dialect::kCurrent ? "current" : "1.13") << " aligned to "
+             << options.alignment_bytes;
+}
 
 TemporaryFolder::TemporaryFolder() {
   std::string name = (std::filesystem::temp_directory_path() / "ckptsim-test-XXXXXX").string();
