@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 #include <span>
 #include <stdexcept>
 
 namespace ckptsim::storage::torch {
+
+std::ostream& operator<<(std::ostream& out, const ArchiveOptions& options) {
+  return out << (options.dialect == Dialect::kCurrent ? "current" : "1.13") << " aligned to "
+             << options.alignment_bytes;
+}
 
 TemporaryFolder::TemporaryFolder() {
   std::string name = (std::filesystem::temp_directory_path() / "ckptsim-test-XXXXXX").string();
@@ -50,6 +56,8 @@ std::string archive_of(const FileSpec& file, const ArchiveOptions& options) {
 }
 
 void write_file(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::remove(
+      path);  // ext4 flushes a file that is truncated and written again: thousands would be slow
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "storage/torch/file_spec.h"
 
 namespace ckptsim::storage::torch {
+
+// What the test runner shows of a parameter.
+std::ostream& operator<<(std::ostream& out, const ArchiveOptions& options);
 
 // A folder of its own, removed with what is in it.
 class TemporaryFolder {

@@ -131,18 +131,18 @@ TEST_F(ArchiveReader, SurvivesFlippedBytes) {
   // Damage is aimed at what is parsed: pickle and headers in front, the directory behind.
   std::mt19937 random(7);
   int readable = 0;
-  constexpr int kRounds = 4000;
-  for (int round = 0; round < kRounds; ++round) {
+  constexpr int rounds = 4000;
+  for (int round = 0; round < rounds; ++round) {
     std::string damaged = whole;
     for (std::uint32_t flips = 1 + random() % 4; flips > 0; --flips) {
       const std::size_t place = random() % 2000;
-      damaged[random() % 2 == 0 ? place : damaged.size() - 1 - place] ^=
-          static_cast<char>(1U << (random() % 8));
+      char& byte = damaged[random() % 2 == 0 ? place : damaged.size() - 1 - place];
+      byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1U << (random() % 8)));
     }
     readable += survives(damaged) ? 1 : 0;
   }
   EXPECT_GT(readable, 0);  // padding and payload may change
-  EXPECT_LT(readable, kRounds * 3 / 4);
+  EXPECT_LT(readable, rounds * 3 / 4);
 }
 
 TEST_F(ArchiveReader, SurvivesPiecesThatAreMissingDoubledOrMoved) {

@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "archive_helpers.h"
@@ -13,11 +12,10 @@
 namespace ckptsim::storage::torch {
 namespace {
 
-class LibTorchReader : public testing::TestWithParam<std::tuple<Dialect, std::uint64_t>> {};
+class LibTorchReader : public testing::TestWithParam<ArchiveOptions> {};
 
 TEST_P(LibTorchReader, FindsEveryRecordWhereItIs) {
-  const ArchiveOptions options{std::get<0>(GetParam()), std::get<1>(GetParam())};
-  ArchiveStream stream(example_file(), options, kSeed, kPass, kCheckpoint);
+  ArchiveStream stream(example_file(), GetParam(), kSeed, kPass, kCheckpoint);
   const std::string bytes = read_all(stream);
   const TemporaryFolder folder;
   const auto path = folder.file(example_file().name);
@@ -37,8 +35,10 @@ TEST_P(LibTorchReader, FindsEveryRecordWhereItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Archive, LibTorchReader,
-                         testing::Combine(testing::Values(Dialect::kTorch113, Dialect::kCurrent),
-                                          testing::Values(64, 4096)));
+                         testing::Values(ArchiveOptions{Dialect::kTorch113, 64},
+                                         ArchiveOptions{Dialect::kTorch113, 4096},
+                                         ArchiveOptions{Dialect::kCurrent, 64},
+                                         ArchiveOptions{Dialect::kCurrent, 4096}));
 
 TEST(LibTorchWriter, WritesAnArchiveThatIsReadHere) {
   const TemporaryFolder folder;

@@ -44,11 +44,11 @@ std::string from_hex(const std::string& hex) {
 }
 
 TensorSpec parse_tensor(std::istringstream& line) {
-  static const std::map<std::string, ScalarType> kTypes = {
+  static const std::map<std::string, ScalarType> types = {
       {"bf16", ScalarType::kBFloat16}, {"f32", ScalarType::kFloat32}, {"u8", ScalarType::kUInt8}};
   std::string type;
   line >> type;
-  TensorSpec tensor{kTypes.at(type), {}};
+  TensorSpec tensor{types.at(type), {}};
   for (std::int64_t dimension = 0; line >> dimension;) {
     tensor.shape.push_back(dimension);
   }
