@@ -1,0 +1,204 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "storage/descriptor.h"
+#include "storage/errors.h"
+#include "storage/target/marked_directory.h"
+#include "tests/storage/support/temporary_folder.h"
+
+namespace ckptsim::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using test::write_text;
+
+class MarkedDirectoryRemoval : public testing::Test {
+ protected:
+  // A checkpoint of two files, one more in a sub-folder, a manifest and a temporary: five files.
+  fs::path make_checkpoint(int checkpoint) {
+    directory_.make_checkpoint_folder("run", checkpoint);
+    const fs::path folder = MarkedDirectory::checkpoint_path(target_.path(), "run", checkpoint);
+    write_text(folder / "a.pt", std::string(10000, 'a'));
+    write_text(folder / "b.pt", std::string(5000, 'b'));
+    fs::create_directory(folder / "part");
+    write_text(folder / "part/c.pt", "c");
+    directory_.publish_manifest("run", checkpoint, "manifest.json", "{}");
+    write_text(folder / "manifest-host.json.tmp", "{");
+    return folder;
+  }
+
+  void expect_refusal_that_removes_nothing(const fs::path& foreign) {
+    const auto count = [this] {
+      return std::distance(fs::recursive_directory_iterator(run_), fs::recursive_directory_iterator());
+    };
+    const auto before = count();
+    try {
+      directory_.remove_run("run");
+      ADD_FAILURE() << "removed a run that holds " << foreign;
+    } catch (const UnsuitableTarget& refusal) {
+      EXPECT_THAT(refusal.what(), testing::HasSubstr(foreign.string()));
+    }
+    EXPECT_EQ(count(), before);
+  }
+
+  test::TemporaryFolder target_;
+  MarkedDirectory directory_{target_.path()};
+  fs::path run_ = target_ / "ckptsim/run";
+};
+
+TEST_F(MarkedDirectoryRemoval, RemovesARunAndCountsItsFiles) {
+  make_checkpoint(1);
+  make_checkpoint(2);
+  make_checkpoint(100);
+  EXPECT_EQ(directory_.remove_run("run"), 15U);
+  EXPECT_FALSE(fs::exists(run_));
+  EXPECT_TRUE(fs::exists(target_ / "ckptsim/.ckptsim-directory"));
+  EXPECT_EQ(directory_.remove_run("run"), 0U);
+}
+
+TEST_F(MarkedDirectoryRemoval, LeavesOtherRunsAlone) {
+  make_checkpoint(1);
+  directory_.make_checkpoint_folder("other", 1);
+  directory_.remove_run("run");
+  EXPECT_TRUE(fs::is_directory(target_ / "ckptsim/other/checkpoint_01"));
+}
+
+TEST_F(MarkedDirectoryRemoval, RemovesOneCheckpointAndNothingWhereThereIsNone) {
+  make_checkpoint(1);
+  const fs::path second = make_checkpoint(2);
+  directory_.remove_checkpoint("run", 1);
+  EXPECT_FALSE(fs::exists(run_ / "checkpoint_01"));
+  EXPECT_TRUE(fs::exists(second / "manifest.json"));
+  EXPECT_NO_THROW(directory_.remove_checkpoint("run", 1));
+  EXPECT_NO_THROW(directory_.remove_checkpoint("never", 1));
+}
+
+TEST_F(MarkedDirectoryRemoval, RemovesManifestsOnly) {
+  const fs::path folder = make_checkpoint(1);
+  directory_.remove_manifests("run", 1);
+  EXPECT_FALSE(fs::exists(folder / "manifest.json"));
+  EXPECT_FALSE(fs::exists(folder / "manifest-host.json.tmp"));
+  EXPECT_TRUE(fs::exists(folder / "a.pt"));
+  EXPECT_TRUE(fs::exists(folder / "part/c.pt"));
+  EXPECT_NO_THROW(directory_.remove_manifests("run", 1));
+  EXPECT_NO_THROW(directory_.remove_manifests("run", 9));
+}
+
+TEST_F(MarkedDirectoryRemoval, CountsTheBytesThatRemovingWouldFree) {
+  EXPECT_EQ(directory_.run_bytes("run"), 0U);
+  const fs::path folder = make_checkpoint(1);
+  std::uint64_t allocated = 0;
+  for (const fs::path& path :
+       {folder, folder / "a.pt", folder / "b.pt", folder / "part", folder / "part/c.pt",
+        folder / "manifest.json", folder / "manifest-host.json.tmp"}) {
+    struct stat status {};
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    allocated += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  EXPECT_GE(allocated, 15001U);
+  EXPECT_EQ(directory_.run_bytes("run"), allocated);
+}
+
+TEST_F(MarkedDirectoryRemoval, RefusesEverythingThatItDoesNotRecognise) {
+  const fs::path folder = make_checkpoint(1);
+  make_checkpoint(2);
+  for (const char* foreign :
+       {"checkpoint_02/notes.txt", "checkpoint_02/manifest.yaml", "checkpoint_02/x.json",
+        "checkpoint_02/part/readme", "checkpoint_02/part/manifest.json", "checkpoint_02/pt", "checkpoint_",
+        "checkpoint_3", "checkpoint_04x", "notes.txt", "other/"}) {
+    SCOPED_TRACE(foreign);
+    const fs::path path = run_ / foreign;
+    if (path.has_filename()) {
+      write_text(path, "foreign");
+    } else {
+      fs::create_directory(path);
+    }
+    const fs::path plain = path.has_filename() ? path : path.parent_path();
+    expect_refusal_that_removes_nothing(plain);
+    fs::remove(plain);
+  }
+  EXPECT_EQ(directory_.remove_run("run"), 10U);
+}
+
+TEST_F(MarkedDirectoryRemoval, RefusesWhatHasTheRightNameAndTheWrongKind) {
+  const fs::path folder = make_checkpoint(1);
+  write_text(target_ / "precious.pt", "precious");
+  fs::create_symlink(target_ / "precious.pt", folder / "link.pt");
+  expect_refusal_that_removes_nothing(folder / "link.pt");
+  fs::remove(folder / "link.pt");
+
+  ASSERT_EQ(mkfifo((folder / "pipe.pt").c_str(), 0600), 0);
+  expect_refusal_that_removes_nothing(folder / "pipe.pt");
+  fs::remove(folder / "pipe.pt");
+
+  fs::create_directory_symlink(target_.path(), folder / "linked-part");
+  expect_refusal_that_removes_nothing(folder / "linked-part");
+  fs::remove(folder / "linked-part");
+
+  fs::create_directories(folder / "part/deeper");
+  expect_refusal_that_removes_nothing(folder / "part/deeper");
+  fs::remove(folder / "part/deeper");
+
+  write_text(run_ / "checkpoint_05", "a file");
+  expect_refusal_that_removes_nothing(run_ / "checkpoint_05");
+  EXPECT_TRUE(fs::exists(target_ / "precious.pt"));
+}
+
+TEST_F(MarkedDirectoryRemoval, OneCheckpointIsRefusedAsAWholeToo) {
+  const fs::path folder = make_checkpoint(1);
+  write_text(folder / "notes.txt", "foreign");
+  EXPECT_THROW(directory_.remove_checkpoint("run", 1), UnsuitableTarget);
+  EXPECT_TRUE(fs::exists(folder / "manifest.json"));
+  EXPECT_TRUE(fs::exists(folder / "a.pt"));
+}
+
+// A file that the system will not remove for as long as this lives.
+class Immutable {
+ public:
+  explicit Immutable(const fs::path& file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    set(FS_IMMUTABLE_FL);
+  }
+  ~Immutable() {
+    if (ok_) set(0);
+  }
+  Immutable(const Immutable&) = delete;
+  Immutable& operator=(const Immutable&) = delete;
+  [[nodiscard]] bool ok() const noexcept { return ok_; }
+
+ private:
+  void set(int flag) {
+    int flags = 0;
+    ok_ = ioctl(file_.get(), FS_IOC_GETFLAGS, &flags) == 0;
+    flags = (flags & ~FS_IMMUTABLE_FL) | flag;
+    ok_ = ok_ && ioctl(file_.get(), FS_IOC_SETFLAGS, &flags) == 0;
+  }
+
+  Descriptor file_;
+  bool ok_ = false;
+};
+
+// Removal that stops half-way, as a kill would stop it, must not leave a manifest that vouches for missing
+// files.
+TEST_F(MarkedDirectoryRemoval, TheManifestGoesBeforeAnyFile) {
+  const fs::path folder = make_checkpoint(1);
+  const Immutable first(folder / "a.pt");
+  if (!first.ok()) GTEST_SKIP() << "files cannot be made immutable here";
+  EXPECT_THROW((void)directory_.remove_run("run"), std::system_error);
+  EXPECT_FALSE(fs::exists(folder / "manifest.json"));
+  EXPECT_TRUE(fs::exists(folder / "a.pt"));
+
+  directory_.publish_manifest("run", 1, "manifest.json", "{}");
+  EXPECT_THROW(directory_.remove_checkpoint("run", 1), std::system_error);
+  EXPECT_FALSE(fs::exists(folder / "manifest.json"));
+}
+
+}  // namespace
+}  // namespace ckptsim::storage
