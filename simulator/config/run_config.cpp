@@ -17,7 +17,10 @@ namespace {
 constexpr std::uint64_t kMostBufferBytesPerRank = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kBuffersBesidesTheQueue = 2;  // one being filled, one waiting
 
-const KeyPath kModelPath = {"model"};
+const KeyPath& model_path() {
+  static const KeyPath path = {"model"};
+  return path;
+}
 
 class Reader {
  public:
@@ -54,12 +57,12 @@ class Assembly {
 
   void apply(const std::string& text) {
     Override override = parse_override(run_schema(), text);
-    const bool inside_model = is_within(override.path, kModelPath) && override.path != kModelPath;
+    const bool inside_model = is_within(override.path, model_path()) && override.path != model_path();
     if (inside_model) {
       resolve_model();  // one dimension of a named model can be changed
     }
     apply_override(run_schema(), override, document_.value, document_.origin);
-    if (override.path == kModelPath) {
+    if (override.path == model_path()) {
       model_folder_.clear();  // paths on the command line begin at the working directory
     }
     overridden_.push_back(std::move(override.path));
@@ -72,7 +75,7 @@ class Assembly {
       return;
     }
     const Document model = find_document("models", document["model"].get<std::string>(), model_folder_,
-                                         {origin_of(kModelPath), kModelPath});
+                                         {origin_of(model_path()), model_path()});
     check_against_schema(model_schema(), model.value, [&model](const KeyPath&) { return model.origin; });
     document["model"] = model.value;
   }
