@@ -10,6 +10,7 @@
 #include "simulator/config/overrides.h"
 #include "simulator/config/run_fields.h"
 #include "simulator/config/schema_check.h"
+#include "simulator/config/schema_tree.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -103,6 +104,14 @@ class Assembly {
   throw ConfigError(json_pointer(key), fmt::format("{}: {} {}", origin, dotted(key), message));
 }
 
+// The validator compares as doubles, so that the schema's maximum of 2^53 lets 2^53 + 1 through.
+void check_seed(const RunConfig& config, const Assembly& assembly) {
+  const KeyPath path = {"content", "seed"};
+  if (config.content_seed > schema_at(run_schema(), path)->at("maximum").get<std::uint64_t>()) {
+    refuse_value(run_schema(), path, config.content_seed, assembly.origin_of(path));
+  }
+}
+
 // What the schema cannot say: keys that are valid only together.
 void check_together(const RunConfig& config, const Assembly& assembly) {
   if (config.checkpoint.trim && config.checkpoint.between_passes != "delete") {
@@ -135,6 +144,7 @@ RunConfig assemble(Document document, const std::vector<std::string>& overrides)
                        [&assembly](const KeyPath& path) { return assembly.origin_of(path); });
   RunConfig config;
   visit_run_fields(Reader(assembly.document()), config);
+  check_seed(config, assembly);
   check_together(config, assembly);
   return config;
 }
