@@ -45,7 +45,7 @@ void visit_schemas(const Json& schema, const std::string& where, const Visit& vi
   visit(schema, where);
   if (schema.contains("properties")) {
     for (const auto& [key, property] : schema["properties"].items()) {
-      visit_schemas(property, where + "/" + key, visit);
+      visit_schemas(property, std::string(where).append("/").append(key), visit);
     }
   }
   if (schema.contains("items")) {
