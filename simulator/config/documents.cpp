@@ -17,9 +17,9 @@ namespace ckptsim::simulator {
 namespace {
 
 bool looks_like_a_path(std::string_view text) {
-  constexpr std::string_view kSuffix = ".json";
+  constexpr std::string_view suffix = ".json";
   return text.find('/') != std::string_view::npos ||
-         (text.size() >= kSuffix.size() && text.substr(text.size() - kSuffix.size()) == kSuffix);
+         (text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix);
 }
 
 // A folder does not count: results/NAME must not hide the shipped run NAME.
@@ -47,18 +47,18 @@ Json shipped_schema(std::string_view name) {
 }  // namespace
 
 const Json& run_schema() {
-  static const Json kSchema = shipped_schema("run.schema");
-  return kSchema;
+  static const Json schema = shipped_schema("run.schema");
+  return schema;
 }
 
 const Json& model_schema() {
-  static const Json kSchema = [] {
-    Json schema = run_schema().at("properties").at("model");
-    schema["type"] = "object";  // a model's file holds no name of another
-    schema["title"] = "an object with the model's dimensions";
-    return schema;
+  static const Json schema = [] {
+    Json model = run_schema().at("properties").at("model");
+    model["type"] = "object";  // a model's file holds no name of another
+    model["title"] = "a JSON object with a model's dimensions";
+    return model;
   }();
-  return kSchema;
+  return schema;
 }
 
 Document find_document(const std::string& kind, const std::string& text, const std::filesystem::path& folder,

@@ -10,6 +10,7 @@
 #include "simulator/config/overrides.h"
 #include "simulator/config/run_fields.h"
 #include "simulator/config/schema_check.h"
+#include "simulator/config/schema_tree.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -17,7 +18,10 @@ namespace {
 constexpr std::uint64_t kMostBufferBytesPerRank = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kBuffersBesidesTheQueue = 2;  // one being filled, one waiting
 
-const KeyPath kModelPath = {"model"};
+const KeyPath& model_path() {
+  static const KeyPath path = {"model"};
+  return path;
+}
 
 class Reader {
  public:
@@ -54,12 +58,12 @@ class Assembly {
 
   void apply(const std::string& text) {
     Override override = parse_override(run_schema(), text);
-    const bool inside_model = is_within(override.path, kModelPath) && override.path != kModelPath;
+    const bool inside_model = is_within(override.path, model_path()) && override.path != model_path();
     if (inside_model) {
       resolve_model();  // one dimension of a named model can be changed
     }
     apply_override(run_schema(), override, document_.value, document_.origin);
-    if (override.path == kModelPath) {
+    if (override.path == model_path()) {
       model_folder_.clear();  // paths on the command line begin at the working directory
     }
     overridden_.push_back(std::move(override.path));
@@ -72,7 +76,7 @@ class Assembly {
       return;
     }
     const Document model = find_document("models", document["model"].get<std::string>(), model_folder_,
-                                         {origin_of(kModelPath), kModelPath});
+                                         {origin_of(model_path()), model_path()});
     check_against_schema(model_schema(), model.value, [&model](const KeyPath&) { return model.origin; });
     document["model"] = model.value;
   }
@@ -98,6 +102,14 @@ class Assembly {
   const std::string origin =
       assembly.origin_of(other) == kOverrideOrigin ? kOverrideOrigin : assembly.origin_of(key);
   throw ConfigError(json_pointer(key), fmt::format("{}: {} {}", origin, dotted(key), message));
+}
+
+// The validator compares as doubles, so that the schema's maximum of 2^53 lets 2^53 + 1 through.
+void check_seed(const RunConfig& config, const Assembly& assembly) {
+  const KeyPath path = {"content", "seed"};
+  if (config.content_seed > schema_at(run_schema(), path)->at("maximum").get<std::uint64_t>()) {
+    refuse_value(run_schema(), path, config.content_seed, assembly.origin_of(path));
+  }
 }
 
 // What the schema cannot say: keys that are valid only together.
@@ -132,6 +144,7 @@ RunConfig assemble(Document document, const std::vector<std::string>& overrides)
                        [&assembly](const KeyPath& path) { return assembly.origin_of(path); });
   RunConfig config;
   visit_run_fields(Reader(assembly.document()), config);
+  check_seed(config, assembly);
   check_together(config, assembly);
   return config;
 }

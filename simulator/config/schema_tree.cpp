@@ -96,8 +96,9 @@ void add_known_keys(const Json& schema, const KeyPath& path, std::vector<KeyPath
     return;
   }
   for (const auto& [key, sub_schema] : properties->items()) {
-    keys.push_back(below(path, key));
-    add_known_keys(sub_schema, keys.back(), keys);
+    const KeyPath key_path = below(path, key);  // not a reference into `keys`, which grows
+    keys.push_back(key_path);
+    add_known_keys(sub_schema, key_path, keys);
   }
 }
 
