@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
@@ -57,7 +57,7 @@ simulator::ProgressStyle progress_style(const RunOptions& options, const simulat
   using simulator::ProgressStyle;
   if (options.no_progress || options.progress == "none" || communicator.process() != 0) return ProgressStyle::kNone;
   if (options.progress == "plain") return ProgressStyle::kPlain;
-  return isatty(STDERR_FILENO) == 1 ? ProgressStyle::kLine : ProgressStyle::kNone;
+  return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
 }
 
 void print_result(const simulator::RunResult& result, const RunOptions& options, const std::string& folder) {

@@ -25,8 +25,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Which folder a target is, on its host.
+struct Identity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+};
+
 // Before anything is made: a target that is missing or cannot be written is found on every host that uses it.
-std::uint64_t checked_device(const std::string& target) {
+Identity checked_identity(const std::string& target) {
   struct stat status {};
   if (stat(target.c_str(), &status) != 0) {
     throw storage::UnsuitableTarget(fmt::format("{}: {}; a target is an existing folder on the drive to measure", target,
@@ -40,7 +46,7 @@ std::uint64_t checked_device(const std::string& target) {
         fmt::format("{}: {}; choose a folder that this user may write to", target,
                     std::generic_category().message(errno)));
   }
-  return status.st_dev;
+  return {status.st_dev, status.st_ino};
 }
 
 fs::path token_path(const std::string& target, const std::string& run, std::size_t group) {
@@ -57,16 +63,36 @@ std::string run_token(Communicator& communicator) {
 
 Workspace::Workspace(Communicator& communicator, const RunConfig& config, const RankLayout& layout)
     : communicator_(communicator), config_(config), groups_(groups_of(layout.ranks)) {
-  together(communicator_, ExitCode::kUnsuitable, [&] {
-    for (const TargetGroup& group : groups_) {
-      if (!leads(group)) continue;
-      checked_device(config_.storage.targets[group.target]);
-    }
-  });
+  check_targets();
   find_shared_targets();
   group_of_rank_.resize(layout.ranks.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     for (const long rank : groups_[i].ranks) group_of_rank_[static_cast<std::size_t>(rank)] = i;
+  }
+}
+
+void Workspace::check_targets() {
+  std::vector<std::string> mine;
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (!leads(groups_[i])) continue;
+      const Identity identity = checked_identity(config_.storage.targets[groups_[i].target]);
+      mine.push_back(pack({std::to_string(i), fmt::format("{} {} {}", groups_[i].host, identity.device, identity.inode)}));
+    }
+  });
+  std::map<std::string, std::size_t> group_by_identity;
+  for (const std::string& part : communicator_.all_gather(pack(mine))) {
+    for (const std::string& entry : unpack(part)) {
+      const std::vector<std::string> field = unpack(entry);
+      const std::size_t group = std::stoul(field[0]);
+      const auto [found, is_new] = group_by_identity.try_emplace(field[1], group);
+      if (!is_new) {
+        throw RunFailure(ExitCode::kUsage, fmt::format("{} and {} are the same folder: a target named twice would be "
+                                                       "measured as one; name each once",
+                                                       config_.storage.targets[groups_[found->second].target],
+                                                       config_.storage.targets[groups_[group].target]));
+      }
+    }
   }
 }
 
@@ -129,7 +155,7 @@ void Workspace::gather_environment() {
       const std::uint64_t own = storage::MarkedDirectory::run_bytes_under(target, config_.name);
       mine.push_back(pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
                            facts.source, std::to_string(facts.capacity_bytes),
-                           std::to_string(facts.available_bytes), std::to_string(own), std::to_string(checked_device(target))}));
+                           std::to_string(facts.available_bytes), std::to_string(own), std::to_string(checked_identity(target).device)}));
     }
   });
   environment_.assign(groups_.size(), {});

@@ -59,6 +59,7 @@ class Workspace {
   [[nodiscard]] bool leads(const TargetGroup& group) const {
     return group.leader_process == communicator_.process();
   }
+  void check_targets();
   void find_shared_targets();
   void gather_environment();
 

@@ -1,0 +1,85 @@
+#include "simulator/run/capacity.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "simulator/engine/failure.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+constexpr std::uint64_t kCheckpoint = 1'636'154'000'000;  // file bytes of the default run, about
+
+TargetSpace drive(double capacity_tb) {
+  const auto bytes = static_cast<std::uint64_t>(capacity_tb * 1e12);
+  return {.path = "/mnt/nvme0", .file_system = "a", .capacity_bytes = bytes, .available_bytes = bytes,
+          .own_bytes = 0, .checkpoint_bytes = kCheckpoint};
+}
+
+TEST(CheckpointsPerPass, AutoGivesThePublishedCounts) {
+  EXPECT_EQ(checkpoints_per_pass({drive(6.4)}, std::nullopt, 0.87), 3);
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, std::nullopt, 0.87), 4);
+  EXPECT_EQ(checkpoints_per_pass({drive(12.8)}, std::nullopt, 0.87), 6);
+  EXPECT_EQ(checkpoints_per_pass({drive(15.36)}, std::nullopt, 0.87), 8);
+}
+
+TEST(CheckpointsPerPass, AutoIsBoundByWhatIsFreeAndCountsTheEarlierRunAsFree) {
+  TargetSpace target = drive(7.68);
+  target.available_bytes = 2 * kCheckpoint;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87), 1) << "2 % stay with the file system";
+  target.own_bytes = kCheckpoint;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87), 2);
+}
+
+TEST(CheckpointsPerPass, TheLeastTargetDecides) {
+  TargetSpace small = drive(7.68);
+  TargetSpace large = drive(12.8);
+  large.file_system = "b";
+  EXPECT_EQ(checkpoints_per_pass({large, small}, std::nullopt, 0.87), 4);
+}
+
+TEST(CheckpointsPerPass, TargetsOnOneFileSystemShareItsRoom) {
+  TargetSpace half = drive(7.68);
+  half.checkpoint_bytes = kCheckpoint / 2;
+  EXPECT_EQ(checkpoints_per_pass({half, half}, std::nullopt, 0.87), 4);
+  TargetSpace elsewhere = half;
+  elsewhere.file_system = "b";
+  EXPECT_EQ(checkpoints_per_pass({half, elsewhere}, std::nullopt, 0.87), 8);
+}
+
+TEST(CheckpointsPerPass, ATargetWhoseRanksWriteNothingDoesNotCount) {
+  TargetSpace idle = drive(0.001);
+  idle.checkpoint_bytes = 0;
+  idle.file_system = "b";
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68), idle}, std::nullopt, 0.87), 4);
+}
+
+TEST(CheckpointsPerPass, ANumberIsTakenWhenItFits) {
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, 4, 0.1), 4) << "fill_fraction is auto's alone";
+}
+
+std::string refusal(const TargetSpace& target, std::optional<std::int64_t> asked) {
+  try {
+    (void)checkpoints_per_pass({target}, asked, 0.87);
+  } catch (const RunFailure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::kUnsuitable);
+    return failure.what();
+  }
+  return "accepted";
+}
+
+TEST(CheckpointsPerPass, SaysNeededAndFreeInBytesAndGigabytes) {
+  const std::string message = refusal(drive(7.68), 5);
+  EXPECT_NE(message.find("/mnt/nvme0"), std::string::npos);
+  EXPECT_NE(message.find("8180770000000 bytes (8180.77 GB) needed"), std::string::npos) << message;
+  EXPECT_NE(message.find("7680000000000 bytes (7680.00 GB) free"), std::string::npos) << message;
+}
+
+TEST(CheckpointsPerPass, AutoRefusesADriveThatHoldsNone) {
+  EXPECT_NE(refusal(drive(1.0), std::nullopt).find("needed"), std::string::npos);
+  EXPECT_NE(refusal(drive(1.7), std::nullopt).find("fill_fraction"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ckptsim::simulator

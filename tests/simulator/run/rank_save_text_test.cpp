@@ -1,0 +1,47 @@
+#include "simulator/run/rank_save_text.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace ckptsim::simulator {
+namespace {
+
+TEST(RankSaveText, ComesBackWhole) {
+  RankSave save;
+  save.rank = 7;
+  save.host = "node-12";
+  save.target = 2;
+  save.payload_bytes = UINT64_MAX;
+  save.file_bytes = 204'519'150'909;
+  save.padding_bytes = 3;
+  save.blocks = 4;
+  save.sync_calls = 66;
+  save.duration_ns = 5;
+  save.phase_ns = {1, 2, 3, 4, 5, 6};
+  save.idle_ns = 8;
+  save.depth_integral_ns = 9;
+  save.latency_p50_ns = 10;
+  save.latency_p99_ns = 11;
+  save.latency_p999_ns = 12;
+  save.latency_max_ns = 13;
+  save.busy_resolution_ns = 14;
+  save.busy = {{1, 2}, {3, 4}};
+  const RankSave back = rank_save_from_text(rank_save_to_text(save));
+  EXPECT_EQ(rank_save_to_text(back), rank_save_to_text(save));
+  EXPECT_EQ(back.host, "node-12");
+  EXPECT_EQ(back.payload_bytes, UINT64_MAX);
+  EXPECT_EQ(back.phase_ns, save.phase_ns);
+  EXPECT_EQ(back.latency_max_ns, 13);
+  EXPECT_EQ(back.busy, save.busy);
+}
+
+TEST(RankSaveText, RefusesWhatIsCutShort) {
+  const std::string text = rank_save_to_text({});
+  EXPECT_THROW((void)rank_save_from_text(text.substr(0, text.size() / 2)), std::invalid_argument);
+  EXPECT_THROW((void)rank_save_from_text(""), std::invalid_argument);
+  EXPECT_THROW((void)rank_save_from_text("host 99999999999 1"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace ckptsim::simulator
