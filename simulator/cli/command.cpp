@@ -11,7 +11,8 @@ std::string& remembered() {
 }  // namespace
 
 void add_output_format(CLI::App& command, OutputFormat& format) {
-  CLI::Option_group* group = command.add_option_group("Format on stdout", "Aligned text without one of these");
+  CLI::Option_group* group =
+      command.add_option_group("Format on stdout", "Aligned text without one of these");
   group->add_flag("--json", format.json, "JSON");
   group->add_flag("--csv", format.csv, "Comma-separated values");
   group->add_flag("--markdown", format.markdown, "Markdown tables");
@@ -19,9 +20,12 @@ void add_output_format(CLI::App& command, OutputFormat& format) {
 }
 
 void remember_command_line(int argc, char** argv) {
-  for (int i = 0; i < argc; ++i) remembered() += (i == 0 ? "" : " ") + std::string(argv[i]);
+  for (int i = 0; i < argc; ++i)
+    remembered() += (i == 0 ? "" : " ") + std::string(argv[i]);
 }
 
-const std::string& command_line() { return remembered(); }
+const std::string& command_line() {
+  return remembered();
+}
 
 }  // namespace ckptsim::cli

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <string>
 
 #include "simulator/report/table.h"
 
 namespace ckptsim::cli {
 
-// Each command adds itself to the application and leaves its exit code in `exit_code` when it has been called.
+// Each command adds itself to the application and leaves its exit code in `exit_code` when it has been
+// called.
 void add_run_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
 void add_inspect_command(CLI::App& app, int& exit_code);

@@ -32,11 +32,13 @@ struct CheckedRecord {
   [[nodiscard]] bool wrong() const { return checked && crc32 != record.crc32; }
 };
 
-std::vector<CheckedRecord> check_records(const InspectOptions& options, const torch::ArchiveContents& contents) {
+std::vector<CheckedRecord> check_records(const InspectOptions& options,
+                                         const torch::ArchiveContents& contents) {
   std::vector<CheckedRecord> records;
   for (const torch::ArchiveRecord& record : contents.records) {
     CheckedRecord checked{.record = record, .alignment = 4096};
-    while (record.payload_offset % checked.alignment != 0) checked.alignment /= 2;
+    while (record.payload_offset % checked.alignment != 0)
+      checked.alignment /= 2;
     if (!options.quick) {
       checked.crc32 = torch::payload_crc32(options.file, record);
       checked.checked = true;
@@ -53,7 +55,8 @@ std::string crc_words(const CheckedRecord& record) {
 
 Table record_table(const std::vector<CheckedRecord>& records) {
   Table table;
-  table.columns = {{"record", false}, {"offset"}, {"bytes"}, {"aligned to"}, {"zip64", false}, {"crc32"}, {"", false}};
+  table.columns = {{"record", false}, {"offset"}, {"bytes"},  {"aligned to"},
+                   {"zip64", false},  {"crc32"},  {"", false}};
   for (const CheckedRecord& checked : records) {
     table.rows.push_back({checked.record.name, fmt::format("{}", checked.record.payload_offset),
                           fmt::format("{}", checked.record.bytes), fmt::format("{}", checked.alignment),
@@ -67,8 +70,8 @@ Table tensor_table(const torch::ArchiveContents& contents) {
   Table table;
   table.columns = {{"tensor", false}, {"storage", false}, {"shape", false}, {"record", false}};
   for (const torch::ArchiveTensor& tensor : contents.tensors) {
-    table.rows.push_back({tensor.name, tensor.storage_class, fmt::format("[{}]", fmt::join(tensor.shape, ", ")),
-                          "data/" + tensor.storage_key});
+    table.rows.push_back({tensor.name, tensor.storage_class,
+                          fmt::format("[{}]", fmt::join(tensor.shape, ", ")), "data/" + tensor.storage_key});
   }
   return table;
 }
@@ -85,7 +88,8 @@ std::string text_report(const InspectOptions& options, const torch::ArchiveConte
   text += render(record_table(records), options.format.table()) + "\n";
   text += render(tensor_table(contents), options.format.table());
   if (!contents.scalars.empty()) text += "\n";
-  for (const auto& [name, value] : contents.scalars) text += fmt::format("{} = {}\n", name, scalar_text(value));
+  for (const auto& [name, value] : contents.scalars)
+    text += fmt::format("{} = {}\n", name, scalar_text(value));
   return text;
 }
 
@@ -120,8 +124,9 @@ std::string json_report(const InspectOptions& options, const torch::ArchiveConte
       scalars[name] = std::get<std::string>(value);
     }
   }
-  const Json report = {{"file", options.file},          {"file_bytes", contents.file_bytes}, {"root", contents.root},
-                       {"records", std::move(records)}, {"tensors", std::move(tensors)},     {"scalars", std::move(scalars)}};
+  const Json report = {{"file", options.file},          {"file_bytes", contents.file_bytes},
+                       {"root", contents.root},         {"records", std::move(records)},
+                       {"tensors", std::move(tensors)}, {"scalars", std::move(scalars)}};
   return report.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -138,7 +143,8 @@ int inspect(const InspectOptions& options) {
   }
   std::fputs(text.c_str(), stdout);
   int wrong = 0;
-  for (const CheckedRecord& checked : records) wrong += checked.wrong() ? 1 : 0;
+  for (const CheckedRecord& checked : records)
+    wrong += checked.wrong() ? 1 : 0;
   if (wrong == 0) return static_cast<int>(simulator::ExitCode::kDone);
   fmt::print(stderr, "ckptsim: {}: {} of {} records do not have the CRC-32 that the directory gives them\n",
              options.file, wrong, records.size());
@@ -149,7 +155,8 @@ int inspect(const InspectOptions& options) {
 
 void add_inspect_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "Records, tensors, alignment and CRCs of a torch.save file");
+  CLI::App* command =
+      app.add_subcommand("inspect", "Records, tensors, alignment and CRCs of a torch.save file");
   command->footer("Example:\n  ckptsim inspect layer_000-model_00-model_states.pt");
   command->add_option("FILE", options->file, "A torch.save file, of this program or any other")->required();
   command->add_flag("--quick", options->quick, "Reads the directory and the pickle, not the payloads");

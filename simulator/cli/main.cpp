@@ -18,7 +18,9 @@ namespace {
 using ckptsim::simulator::ExitCode;
 
 // Under a launcher every process reads the same command line; one of them answers.
-bool speaks() { return ckptsim::simulator::launcher_of_environment().process == 0; }
+bool speaks() {
+  return ckptsim::simulator::launcher_of_environment().process == 0;
+}
 
 int report(ExitCode code, const std::string& message) {
   if (speaks()) fmt::print(stderr, "ckptsim: {}\n", message);
@@ -45,7 +47,8 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   ckptsim::cli::remember_command_line(argc, argv);
-  CLI::App app("ckptsim: how long does a training checkpoint take on this drive, and does it stay that way?", "ckptsim");
+  CLI::App app("ckptsim: how long does a training checkpoint take on this drive, and does it stay that way?",
+               "ckptsim");
   app.set_version_flag("--version", std::string("ckptsim ") + ckptsim::simulator::version());
   app.require_subcommand(1);
   app.footer(

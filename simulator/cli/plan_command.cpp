@@ -41,7 +41,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PlanOptions>();
   CLI::App* command = app.add_subcommand("plan", "Sizes, files and ranks of a run; no I/O");
   command->footer("Example:\n  ckptsim plan llama3.1-405b-tp4pp2 --set training_state=adam-mixed");
-  command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")->required();
+  command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")
+      ->required();
   command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
       ->allow_extra_args(false);
   command->add_option("--scale", options->scale, "Shrinks every shard to this fraction");

@@ -38,7 +38,8 @@ struct RunOptions {
 
 simulator::RunConfig load_config(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
-  for (const auto& [key, value] : options.settings) overrides.push_back(key + "=" + value);
+  for (const auto& [key, value] : options.settings)
+    overrides.push_back(key + "=" + value);
   simulator::RunConfig config = simulator::load_run_config(options.config, overrides);
   if (!options.targets.empty()) config.storage.targets = options.targets;
   return config;
@@ -53,9 +54,11 @@ simulator::RunConfig shared_config(simulator::Communicator& communicator, const 
   return simulator::parse_run_config(communicator.broadcast(text), "the configuration of process 0", {});
 }
 
-simulator::ProgressStyle progress_style(const RunOptions& options, const simulator::Communicator& communicator) {
+simulator::ProgressStyle progress_style(const RunOptions& options,
+                                        const simulator::Communicator& communicator) {
   using simulator::ProgressStyle;
-  if (options.no_progress || options.progress == "none" || communicator.process() != 0) return ProgressStyle::kNone;
+  if (options.no_progress || options.progress == "none" || communicator.process() != 0)
+    return ProgressStyle::kNone;
   if (options.progress == "plain") return ProgressStyle::kPlain;
   return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
 }
@@ -75,9 +78,8 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
 }
 
 int run_on(simulator::Communicator& communicator, const RunOptions& options) {
-  const simulator::RunRequest request{.config = shared_config(communicator, options),
-                                      .command = command_line(),
-                                      .dry_run = options.dry_run};
+  const simulator::RunRequest request{
+      .config = shared_config(communicator, options), .command = command_line(), .dry_run = options.dry_run};
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
   simulator::ResultFolder folder(options.output);
@@ -94,8 +96,8 @@ int run_command(const RunOptions& options) {
     if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
-    // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the launcher
-    // end them.
+    // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
+    // launcher end them.
     if (communicator->processes() == 1) throw;
     fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
                error.what());
@@ -121,9 +123,12 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n"
       "  ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0 --scale 0.001 --checkpoints-per-pass 2\n"
       "  ckptsim run llama3.1-405b-tp4pp2 --backend null --scale 0.01 --checkpoints-per-pass 1 --passes 1");
-  command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")->required();
-  command->add_option("--target", options->targets,
-                      "A folder on the drive to measure; repeat for several (rank r of a host uses target r mod n)")
+  command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")
+      ->required();
+  command
+      ->add_option(
+          "--target", options->targets,
+          "A folder on the drive to measure; repeat for several (rank r of a host uses target r mod n)")
       ->allow_extra_args(false);
   add_setting(*command, options, "--scale", "scale", "Shrinks every shard to this fraction");
   add_setting(*command, options, "--passes", "checkpoint.passes", "Passes over the drive");
@@ -134,9 +139,13 @@ void add_run_command(CLI::App& app, int& exit_code) {
   add_setting(*command, options, "--load", "checkpoint.load", "When checkpoints are read back: none");
   command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
       ->allow_extra_args(false);
-  command->add_option("--output", options->output, "Where the result's folder is made")->capture_default_str();
-  command->add_flag("--dry-run", options->dry_run, "Checks everything and says what would be done; writes nothing");
-  command->add_option("--progress", options->progress, "Progress on stderr: auto (a live line on a terminal), plain, none")
+  command->add_option("--output", options->output, "Where the result's folder is made")
+      ->capture_default_str();
+  command->add_flag("--dry-run", options->dry_run,
+                    "Checks everything and says what would be done; writes nothing");
+  command
+      ->add_option("--progress", options->progress,
+                   "Progress on stderr: auto (a live line on a terminal), plain, none")
       ->check(CLI::IsMember({"auto", "plain", "none"}))
       ->capture_default_str();
   command->add_flag("--no-progress", options->no_progress, "The same as --progress none");

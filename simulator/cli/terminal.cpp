@@ -28,7 +28,8 @@ bool stderr_reaches_a_terminal() {
   if (isatty(STDERR_FILENO) == 1) return true;
   const pid_t parent = getppid();
   if (!is_launcher(parent)) return false;
-  const int launcher_stderr = open(fmt::format("/proc/{}/fd/2", parent).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  const int launcher_stderr =
+      open(fmt::format("/proc/{}/fd/2", parent).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (launcher_stderr < 0) return false;
   const bool terminal = isatty(launcher_stderr) == 1;
   close(launcher_stderr);

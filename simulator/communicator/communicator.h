@@ -12,14 +12,15 @@ namespace ckptsim::simulator {
 struct SideMessage {
   enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2 };
   Kind kind = Kind::kProgress;
-  std::uint32_t checkpoint = 0;  // ordinal within the run: messages of an earlier checkpoint are dropped by the reader
-  std::int32_t process = 0;      // the sender
+  std::uint32_t checkpoint =
+      0;  // ordinal within the run: messages of an earlier checkpoint are dropped by the reader
+  std::int32_t process = 0;  // the sender
   std::uint32_t padding = 0;
   std::uint64_t value = 0;  // kProgress: bytes written so far by the sender
 };
 
-// The processes of one run. Collectives are entered by all processes in the same order, from one thread; waiting in
-// them leaves the processor to others. Failures of the layer below are std::runtime_error.
+// The processes of one run. Collectives are entered by all processes in the same order, from one thread;
+// waiting in them leaves the processor to others. Failures of the layer below are std::runtime_error.
 class Communicator {
  public:
   Communicator() = default;
@@ -27,7 +28,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  [[nodiscard]] virtual int process() const = 0;   // 0 .. processes() - 1
+  [[nodiscard]] virtual int process() const = 0;  // 0 .. processes() - 1
   [[nodiscard]] virtual int processes() const = 0;
 
   virtual void barrier() = 0;

@@ -7,9 +7,10 @@
 namespace ckptsim::simulator {
 namespace {
 
-// The rank variables of Open MPI, PMIx and PMI (MPICH, srun --mpi=pmi2). Slurm's own SLURM_PROCID is set in every
-// batch script and says nothing of MPI.
-constexpr std::initializer_list<const char*> kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+// The rank variables of Open MPI, PMIx and PMI (MPICH, srun --mpi=pmi2). Slurm's own SLURM_PROCID is set in
+// every batch script and says nothing of MPI.
+constexpr std::initializer_list<const char*> kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                                               "PMI_RANK"};
 
 }  // namespace
 

@@ -21,11 +21,12 @@ void check(int code, const char* call) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  throw std::runtime_error(std::string(call) + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
+  throw std::runtime_error(std::string(call) + ": " +
+                           std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
-// MPI's own waits spin, and would take the processor from ranks that still write. This one yields first, so that a
-// barrier whose last process is near opens at once, and then sleeps for ever longer moments.
+// MPI's own waits spin, and would take the processor from ranks that still write. This one yields first, so
+// that a barrier whose last process is near opens at once, and then sleeps for ever longer moments.
 void wait_politely(MPI_Request& request, const char* call) {
   using std::chrono::microseconds;
   constexpr int kYields = 200;
@@ -74,7 +75,8 @@ class MpiCommunicator final : public Communicator {
       }
     }
     discard_arrived();
-    for (Sent& sent : sent_) MPI_Request_free(&sent.request);
+    for (Sent& sent : sent_)
+      MPI_Request_free(&sent.request);
     MPI_Comm_free(&side_);
     MPI_Finalize();
   }
@@ -101,7 +103,8 @@ class MpiCommunicator final : public Communicator {
     const int length = checked_length(text);
     std::vector<int> lengths(here ? static_cast<std::size_t>(processes_) : 0);
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Igather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, MPI_COMM_WORLD, &request), "MPI_Igather");
+    check(MPI_Igather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, root, MPI_COMM_WORLD, &request),
+          "MPI_Igather");
     wait_politely(request, "MPI_Igather");
 
     std::vector<int> offsets(lengths.size());
@@ -110,8 +113,8 @@ class MpiCommunicator final : public Communicator {
     // Agreed on, so that no process waits for a gather that the root cannot enter.
     if (broadcast_from(root, total) > INT_MAX) throw std::length_error("a gathered message passes 2 GiB");
     std::string all(total, '\0');
-    check(MPI_Igatherv(text.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE, root,
-                       MPI_COMM_WORLD, &request),
+    check(MPI_Igatherv(text.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE,
+                       root, MPI_COMM_WORLD, &request),
           "MPI_Igatherv");
     wait_politely(request, "MPI_Igatherv");
 
@@ -129,8 +132,9 @@ class MpiCommunicator final : public Communicator {
   void post(int destination, const SideMessage& message) override {
     forget_delivered();
     Sent& sent = sent_.emplace_back(Sent{message, MPI_REQUEST_NULL});
-    check(MPI_Isend(&sent.message, sizeof(SideMessage), MPI_BYTE, destination, kSideTag, side_, &sent.request),
-          "MPI_Isend");
+    check(
+        MPI_Isend(&sent.message, sizeof(SideMessage), MPI_BYTE, destination, kSideTag, side_, &sent.request),
+        "MPI_Isend");
   }
 
   [[nodiscard]] std::optional<SideMessage> poll() override {
@@ -185,8 +189,8 @@ class MpiCommunicator final : public Communicator {
     MPI_Status status;
     while (MPI_Iprobe(MPI_ANY_SOURCE, kSideTag, side_, &arrived, &status) == MPI_SUCCESS && arrived != 0) {
       SideMessage message;
-      if (MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kSideTag, side_, MPI_STATUS_IGNORE) !=
-          MPI_SUCCESS) {
+      if (MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kSideTag, side_,
+                   MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         return;
       }
     }
@@ -200,6 +204,8 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_mpi_communicator() { return std::make_unique<MpiCommunicator>(); }
+std::unique_ptr<Communicator> make_mpi_communicator() {
+  return std::make_unique<MpiCommunicator>();
+}
 
 }  // namespace ckptsim::simulator

@@ -16,7 +16,8 @@ class SerialCommunicator final : public Communicator {
   }
   [[nodiscard]] std::vector<std::string> all_gather(std::string text) override { return {std::move(text)}; }
   void post(int destination, const SideMessage& /*message*/) override {
-    throw std::logic_error("a single process has nobody to send to, not even process " + std::to_string(destination));
+    throw std::logic_error("a single process has nobody to send to, not even process " +
+                           std::to_string(destination));
   }
   [[nodiscard]] std::optional<SideMessage> poll() override { return std::nullopt; }
   [[nodiscard]] std::string description() const override { return "serial"; }
@@ -24,6 +25,8 @@ class SerialCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<SerialCommunicator>(); }
+std::unique_ptr<Communicator> make_serial_communicator() {
+  return std::make_unique<SerialCommunicator>();
+}
 
 }  // namespace ckptsim::simulator

@@ -36,7 +36,8 @@ bool BlockProducer::produce(storage::Target& target) {
 
 void BlockProducer::finish_block(std::uint64_t alignment) {
   const std::uint64_t padded = (filling_.length + alignment - 1) / alignment * alignment;
-  const std::span<std::byte> padding = filling_.buffer.bytes().subspan(filling_.length, padded - filling_.length);
+  const std::span<std::byte> padding =
+      filling_.buffer.bytes().subspan(filling_.length, padded - filling_.length);
   std::fill(padding.begin(), padding.end(), std::byte{0});
   filling_.padded_length = padded;
   ready_.push_back(std::move(filling_));

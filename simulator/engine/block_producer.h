@@ -37,8 +37,8 @@ struct StagedBlock {
   storage::Buffer buffer;
 };
 
-// Makes a rank's files into aligned blocks, a small piece at a time so that its caller can look after completions in
-// between, and ahead over file ends for as long as buffers are free. One thread.
+// Makes a rank's files into aligned blocks, a small piece at a time so that its caller can look after
+// completions in between, and ahead over file ends for as long as buffers are free. One thread.
 class BlockProducer {
  public:
   // `open` makes the source of a file when its first byte is due, never before.

@@ -31,8 +31,10 @@ void BusyIntervals::coarsen() {
 
 std::int64_t uncovered_ns(const std::vector<std::vector<Interval>>& lists, std::int64_t duration_ns) {
   std::vector<Interval> all;
-  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
-  std::sort(all.begin(), all.end(), [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+  for (const auto& list : lists)
+    all.insert(all.end(), list.begin(), list.end());
+  std::sort(all.begin(), all.end(),
+            [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
   std::int64_t covered_until = 0;
   std::int64_t uncovered = 0;
   for (const Interval& interval : all) {

@@ -34,6 +34,7 @@ class BusyIntervals {
 };
 
 // Time inside [0, duration_ns] that no interval of any list covers.
-[[nodiscard]] std::int64_t uncovered_ns(const std::vector<std::vector<Interval>>& lists, std::int64_t duration_ns);
+[[nodiscard]] std::int64_t uncovered_ns(const std::vector<std::vector<Interval>>& lists,
+                                        std::int64_t duration_ns);
 
 }  // namespace ckptsim::simulator

@@ -17,7 +17,8 @@ namespace {
 // "CODE RANK HOST\nMESSAGE"; empty where all is well. A host name holds no blank.
 std::string encode(const std::optional<Failure>& failure) {
   if (!failure.has_value()) return {};
-  return fmt::format("{} {} {}\n{}", static_cast<int>(failure->code), failure->rank, failure->host, failure->message);
+  return fmt::format("{} {} {}\n{}", static_cast<int>(failure->code), failure->rank, failure->host,
+                     failure->message);
 }
 
 Failure decode(const std::string& text) {

@@ -11,14 +11,15 @@ namespace ckptsim::simulator {
 // The design's exit codes.
 enum class ExitCode : int {
   kDone = 0,
-  kUsage = 2,           // usage or configuration
-  kUnsuitable = 3,      // the target cannot be used as asked
-  kInputOutput = 4,     // an I/O error during the run
-  kVerification = 5,    // bytes are not what they should be
+  kUsage = 2,         // usage or configuration
+  kUnsuitable = 3,    // the target cannot be used as asked
+  kInputOutput = 4,   // an I/O error during the run
+  kVerification = 5,  // bytes are not what they should be
   kInterrupted = 130,
 };
 
-// Something that stops the run, as one process knows it. `rank` is a model rank, or -1 where none is to blame.
+// Something that stops the run, as one process knows it. `rank` is a model rank, or -1 where none is to
+// blame.
 struct Failure {
   ExitCode code = ExitCode::kInputOutput;
   std::string message;
@@ -36,9 +37,9 @@ class RunFailure : public std::runtime_error {
   ExitCode code_;
 };
 
-// Collective. Returns when no process has a failure; otherwise throws the same RunFailure everywhere: that of the
-// lowest rank, or the lowest process where no rank is to blame. The message names rank and host where more than one
-// takes part.
+// Collective. Returns when no process has a failure; otherwise throws the same RunFailure everywhere: that of
+// the lowest rank, or the lowest process where no rank is to blame. The message names rank and host where
+// more than one takes part.
 void agree(Communicator& communicator, const std::optional<Failure>& mine);
 
 // What an exception says, as a Failure: ConfigError 2, UnsuitableTarget 3, std::system_error `system_code`.

@@ -9,14 +9,16 @@ namespace {
 
 constexpr unsigned kExactBits = 6;     // values below 2^6 have a bucket each
 constexpr unsigned kFractionBits = 5;  // 2^5 buckets for each octave above
-constexpr std::size_t kBuckets = (std::size_t{1} << kExactBits) + (63 - kExactBits) * (std::size_t{1} << kFractionBits);
+constexpr std::size_t kBuckets =
+    (std::size_t{1} << kExactBits) + (63 - kExactBits) * (std::size_t{1} << kFractionBits);
 
 std::size_t bucket_of(std::uint64_t value) {
   const auto octave = static_cast<unsigned>(std::bit_width(value));
   if (octave <= kExactBits) return value;
   const unsigned shift = octave - 1 - kFractionBits;
   const std::uint64_t fraction = (value >> shift) & ((std::uint64_t{1} << kFractionBits) - 1);
-  return (std::size_t{1} << kExactBits) + (octave - kExactBits - 1) * (std::size_t{1} << kFractionBits) + fraction;
+  return (std::size_t{1} << kExactBits) + (octave - kExactBits - 1) * (std::size_t{1} << kFractionBits) +
+         fraction;
 }
 
 std::uint64_t highest_in(std::size_t bucket) {

@@ -5,8 +5,8 @@
 
 namespace ckptsim::simulator {
 
-// Completion latencies in bounded memory: exact below 64 ns, then 32 buckets an octave (a quantile is at most 3.2 %
-// above the true value, never below it). Minimum and maximum are exact.
+// Completion latencies in bounded memory: exact below 64 ns, then 32 buckets an octave (a quantile is at
+// most 3.2 % above the true value, never below it). Minimum and maximum are exact.
 class LatencyHistogram {
  public:
   LatencyHistogram();
@@ -15,7 +15,8 @@ class LatencyHistogram {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::int64_t maximum_ns() const { return maximum_; }
-  // The smallest recorded bound that at least `fraction` of all latencies do not pass; 0 when nothing was added.
+  // The smallest recorded bound that at least `fraction` of all latencies do not pass; 0 when nothing was
+  // added.
   [[nodiscard]] std::int64_t quantile_ns(double fraction) const;
 
  private:

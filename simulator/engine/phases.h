@@ -8,11 +8,12 @@
 
 namespace ckptsim::simulator {
 
-// What a rank spends a checkpoint's time on. Phases abut: a rank's duration is their sum (docs/what-is-timed.md).
+// What a rank spends a checkpoint's time on. Phases abut: a rank's duration is their sum
+// (docs/what-is-timed.md).
 enum class Phase : std::size_t { kCreate, kPreallocate, kWrite, kSync, kClose, kDirectorySync };
 inline constexpr std::size_t kPhases = 6;
-inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {"create", "preallocate", "write",
-                                                                      "sync",   "close",       "directory_sync"};
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {
+    "create", "preallocate", "write", "sync", "close", "directory_sync"};
 
 // Adds up the time of each phase; at any moment between start() and stop() exactly one phase is running.
 class PhaseTimer {

@@ -33,8 +33,9 @@ std::string_view operation_name(Request::Kind kind) {
 
 }  // namespace
 
-SaveSequence::SaveSequence(const SaveSettings& settings, std::string directory, const std::vector<PlannedFile>& files,
-                           BlockProducer& producer, storage::Target& target, const storage::Clock& clock,
+SaveSequence::SaveSequence(const SaveSettings& settings, std::string directory,
+                           const std::vector<PlannedFile>& files, BlockProducer& producer,
+                           storage::Target& target, const storage::Clock& clock,
                            std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop)
     : settings_(settings),
       directory_(std::move(directory)),
@@ -153,8 +154,8 @@ void SaveSequence::begin_writing() {
   idle_since_ = clock_.now();
 }
 
-// Keeps the queue full. In the time that leaves, makes more blocks, a piece at a time so that completions are seen
-// when they happen. Done: all blocks of the file are on the drive's side.
+// Keeps the queue full. In the time that leaves, makes more blocks, a piece at a time so that completions are
+// seen when they happen. Done: all blocks of the file are on the drive's side.
 SaveSequence::Status SaveSequence::write_blocks() {
   for (;;) {
     take_completions();
@@ -259,7 +260,8 @@ void SaveSequence::after_close() {
 
 void SaveSequence::take_completions() {
   Completion completion;
-  while (target_.poll(completion)) complete(std::move(completion));
+  while (target_.poll(completion))
+    complete(std::move(completion));
 }
 
 void SaveSequence::fail(const Completion& completion) {
@@ -271,8 +273,8 @@ void SaveSequence::fail(const Completion& completion) {
                      .code = completion.error};
 }
 
-// After an error or a stop: what is in flight comes back before the sequence ends. Open files are the target's to
-// close.
+// After an error or a stop: what is in flight comes back before the sequence ends. Open files are the
+// target's to close.
 SaveSequence::Status SaveSequence::abandon() {
   take_completions();
   if (target_.pending() > 0) return Status::kWaiting;

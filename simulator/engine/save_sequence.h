@@ -41,24 +41,25 @@ struct SaveError {
 // What one rank measured in one checkpoint.
 struct SaveMeasurement {
   PhaseTimer phases;
-  std::int64_t idle_ns = 0;         // inside write, nothing in flight because the software was not ready
-  std::int64_t depth_integral_ns = 0;  // sum of block latencies: over a duration, the time-weighted mean depth
-  std::uint64_t file_bytes = 0;        // true bytes whose writes completed
-  std::uint64_t padding_bytes = 0;     // zeros written after them by direct I/O
+  std::int64_t idle_ns = 0;  // inside write, nothing in flight because the software was not ready
+  std::int64_t depth_integral_ns =
+      0;                            // sum of block latencies: over a duration, the time-weighted mean depth
+  std::uint64_t file_bytes = 0;     // true bytes whose writes completed
+  std::uint64_t padding_bytes = 0;  // zeros written after them by direct I/O
   std::uint64_t blocks = 0;
   std::uint64_t sync_calls = 0;
   LatencyHistogram latency;
   BusyIntervals busy;
 };
 
-// What a rank does in a checkpoint, written once: for each file create, blocks, true length, sync, close, and at the
-// end the directory's fsync. A resumable sequence of requests: advance() goes as far as it can and says whether it
-// waits for a completion; whoever drives it (a thread on a real clock, an event loop on a virtual one) delivers that
-// through complete() and calls advance() again. It never blocks by itself.
+// What a rank does in a checkpoint, written once: for each file create, blocks, true length, sync, close, and
+// at the end the directory's fsync. A resumable sequence of requests: advance() goes as far as it can and
+// says whether it waits for a completion; whoever drives it (a thread on a real clock, an event loop on a
+// virtual one) delivers that through complete() and calls advance() again. It never blocks by itself.
 class SaveSequence {
  public:
-  // All references outlive the sequence. `directory` is fsynced at the end; `written_bytes` and `stop`, shared with
-  // other threads, tell progress and ask for an early end.
+  // All references outlive the sequence. `directory` is fsynced at the end; `written_bytes` and `stop`,
+  // shared with other threads, tell progress and ask for an early end.
   SaveSequence(const SaveSettings& settings, std::string directory, const std::vector<PlannedFile>& files,
                BlockProducer& producer, storage::Target& target, const storage::Clock& clock,
                std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop);
@@ -102,7 +103,7 @@ class SaveSequence {
   const std::atomic<bool>& stop_;
 
   Step step_ = Step::kOpen;
-  bool requested_ = false;      // the step's single request is under way
+  bool requested_ = false;       // the step's single request is under way
   bool closing_at_end_ = false;  // fsync "end": all files are written, now synced and closed one by one
   std::size_t file_ = 0;
   bool all_submitted_ = false;  // of the current file

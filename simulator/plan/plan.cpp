@@ -34,11 +34,12 @@ torch::ScalarType scalar_type(models::Dtype dtype) {
 }
 
 std::vector<parallelism::CheckpointFile> checkpoint_files(const RunConfig& config, std::int64_t rank) {
-  return parallelism::files_of_rank(config.model, models::training_state(config.training_state), topology_of(config),
-                                    config.checkpoint.layout, config.scale, rank);
+  return parallelism::files_of_rank(config.model, models::training_state(config.training_state),
+                                    topology_of(config), config.checkpoint.layout, config.scale, rank);
 }
 
-torch::FileSpec file_spec(const parallelism::CheckpointFile& file, std::int64_t rank, std::int64_t iteration) {
+torch::FileSpec file_spec(const parallelism::CheckpointFile& file, std::int64_t rank,
+                          std::int64_t iteration) {
   torch::FileSpec spec;
   spec.name = file.name;
   spec.entries.reserve(file.tensors.size() + 2);
@@ -48,18 +49,22 @@ torch::FileSpec file_spec(const parallelism::CheckpointFile& file, std::int64_t 
   if (file.run_state) {
     spec.entries.push_back({"iteration", iteration});
     // Of one length whatever the rank and the iteration, so that sizes are known before the run.
-    spec.entries.push_back({"rng_state", fmt::format("philox:offset={:020}:subsequence={:010}", iteration, rank)});
+    spec.entries.push_back(
+        {"rng_state", fmt::format("philox:offset={:020}:subsequence={:010}", iteration, rank)});
   }
   return spec;
 }
 
-std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 // Sums of sizes that passed the checks of one file can still overflow over a hundred thousand ranks.
 std::uint64_t add(std::uint64_t a, std::uint64_t b) {
   std::uint64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum) || sum > static_cast<std::uint64_t>(INT64_MAX)) {
-    throw ConfigError("/model", "a checkpoint of this model passes 2^63 - 1 bytes; choose a smaller model or scale");
+    throw ConfigError("/model",
+                      "a checkpoint of this model passes 2^63 - 1 bytes; choose a smaller model or scale");
   }
   return sum;
 }
@@ -121,8 +126,9 @@ std::int64_t iteration_of(std::uint64_t ordinal) {
 }
 
 torch::ArchiveOptions archive_options(const RunConfig& config) {
-  return {.dialect = effective_dialect(config) == "1.13" ? torch::Dialect::kTorch113 : torch::Dialect::kCurrent,
-          .alignment_bytes = config.storage.alignment_bytes};
+  return {
+      .dialect = effective_dialect(config) == "1.13" ? torch::Dialect::kTorch113 : torch::Dialect::kCurrent,
+      .alignment_bytes = config.storage.alignment_bytes};
 }
 
 std::string effective_dialect(const RunConfig& config) {

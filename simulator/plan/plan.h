@@ -47,12 +47,13 @@ inline constexpr std::uint64_t kDiskBlockBytes = 4096;
 // The files of one rank in writing order.
 [[nodiscard]] std::vector<FilePlan> file_plans(const RunConfig& config, std::int64_t rank);
 
-// The same files as the torch writer needs them. `iteration` stands in the files that carry the run's state; sizes do
-// not depend on it.
+// The same files as the torch writer needs them. `iteration` stands in the files that carry the run's state;
+// sizes do not depend on it.
 [[nodiscard]] std::vector<storage::torch::FileSpec> file_specs(const RunConfig& config, std::int64_t rank,
                                                                std::int64_t iteration);
 
-// The training iteration that checkpoint number `ordinal` (from 0, over the whole run) claims to have been saved at.
+// The training iteration that checkpoint number `ordinal` (from 0, over the whole run) claims to have been
+// saved at.
 [[nodiscard]] std::int64_t iteration_of(std::uint64_t ordinal);
 
 [[nodiscard]] storage::torch::ArchiveOptions archive_options(const RunConfig& config);

@@ -10,9 +10,12 @@
 namespace ckptsim::simulator {
 namespace {
 
-constexpr std::array<double, 10> kCapacitiesTb = {1.92, 3.84, 6.4, 7.68, 12.8, 15.36, 25.6, 30.72, 61.44, 122.88};
+constexpr std::array<double, 10> kCapacitiesTb = {1.92,  3.84, 6.4,   7.68,  12.8,
+                                                  15.36, 25.6, 30.72, 61.44, 122.88};
 
-std::string gb(std::uint64_t bytes) { return fmt::format("{:.3f}", static_cast<double>(bytes) / 1e9); }
+std::string gb(std::uint64_t bytes) {
+  return fmt::format("{:.3f}", static_cast<double>(bytes) / 1e9);
+}
 
 bool same_share(const RankPlan& a, const RankPlan& b) {
   return a.payload_bytes == b.payload_bytes && a.file_bytes == b.file_bytes && a.files == b.files;
@@ -35,16 +38,18 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of_equal_ranks(const RunPl
 
 Table rank_table(const RunPlan& plan) {
   Table table;
-  table.columns = {{"ranks"}, {"pp"}, {"dp"}, {"files each"}, {"payload bytes each"}, {"file bytes each"}, {"GB each"}};
+  table.columns = {{"ranks"},           {"pp"},     {"dp"}, {"files each"}, {"payload bytes each"},
+                   {"file bytes each"}, {"GB each"}};
   for (const auto& [first, last] : runs_of_equal_ranks(plan)) {
     const RankPlan& rank = plan.ranks[first];
     const RankPlan& end = plan.ranks[last];
     const auto range = [](std::int64_t a, std::int64_t b) {
       return a == b ? fmt::format("{}", a) : fmt::format("{}-{}", a, b);
     };
-    table.rows.push_back({range(rank.rank, end.rank), range(rank.pipeline, end.pipeline), range(rank.data, end.data),
-                          fmt::format("{}", rank.files), fmt::format("{}", rank.payload_bytes),
-                          fmt::format("{}", rank.file_bytes), gb(rank.file_bytes)});
+    table.rows.push_back({range(rank.rank, end.rank), range(rank.pipeline, end.pipeline),
+                          range(rank.data, end.data), fmt::format("{}", rank.files),
+                          fmt::format("{}", rank.payload_bytes), fmt::format("{}", rank.file_bytes),
+                          gb(rank.file_bytes)});
   }
   return table;
 }
@@ -74,15 +79,16 @@ std::string dry_run_report(const RunResult& run, TableFormat format) {
   std::string text = headline(run.config, run.plan) + "\n\n" + render(rank_table(run.plan), format) + "\n";
   const std::int64_t passes = run.config.checkpoint.passes + run.config.checkpoint.warmup_passes;
   const std::int64_t checkpoints = passes * run.effective.checkpoints_per_pass;
-  text += fmt::format("{} passes ({} of them warm-up) of {} checkpoints: {:.1f} GB would be written in all.\n", passes,
-                      run.config.checkpoint.warmup_passes, run.effective.checkpoints_per_pass,
-                      static_cast<double>(run.plan.file_bytes) * static_cast<double>(checkpoints) / 1e9);
+  text +=
+      fmt::format("{} passes ({} of them warm-up) of {} checkpoints: {:.1f} GB would be written in all.\n",
+                  passes, run.config.checkpoint.warmup_passes, run.effective.checkpoints_per_pass,
+                  static_cast<double>(run.plan.file_bytes) * static_cast<double>(checkpoints) / 1e9);
   for (const TargetEnvironment& target : run.environment.targets) {
-    text += fmt::format("Target {} on {}: {} on {}, {:.1f} of {:.1f} GB free, {:.1f} GB of an earlier run would go.\n",
-                        target.path, target.host, target.file_system, target.source,
-                        static_cast<double>(target.available_bytes) / 1e9,
-                        static_cast<double>(target.capacity_bytes) / 1e9,
-                        static_cast<double>(target.earlier_bytes) / 1e9);
+    text += fmt::format(
+        "Target {} on {}: {} on {}, {:.1f} of {:.1f} GB free, {:.1f} GB of an earlier run would go.\n",
+        target.path, target.host, target.file_system, target.source,
+        static_cast<double>(target.available_bytes) / 1e9, static_cast<double>(target.capacity_bytes) / 1e9,
+        static_cast<double>(target.earlier_bytes) / 1e9);
   }
   text += fmt::format("Backend: {} asked for; {}. Direct I/O is proved when the run starts.\n",
                       run.config.storage.backend, run.effective.backend_reason);

@@ -8,7 +8,9 @@
 namespace ckptsim::simulator {
 namespace {
 
-double to_seconds(storage::Clock::Time time) { return std::chrono::duration<double>(time).count(); }
+double to_seconds(storage::Clock::Time time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 }  // namespace
 
@@ -40,8 +42,8 @@ void ProgressLine::show(std::uint64_t bytes) {
   const double speed = done / std::max(1e-9, to_seconds(shown_ - run_start_));
   const std::string time_left = done > 0 ? clock_text(left / speed) : std::string("-:--");
   fmt::print(stream_, "\r{} ({}/{}): {:.2f} of {:.2f} GB, {:.2f} GB/s, {} left\x1b[K", label_, finished_ + 1,
-             checkpoints_, static_cast<double>(bytes) / 1e9, static_cast<double>(checkpoint_bytes_) / 1e9, rate,
-             time_left);
+             checkpoints_, static_cast<double>(bytes) / 1e9, static_cast<double>(checkpoint_bytes_) / 1e9,
+             rate, time_left);
   std::fflush(stream_);
 }
 
@@ -53,7 +55,9 @@ void ProgressLine::end_checkpoint() {
   std::fflush(stream_);
 }
 
-void ProgressLine::end_run() { clear(); }
+void ProgressLine::end_run() {
+  clear();
+}
 
 void ProgressLine::clear() {
   if (style_ != ProgressStyle::kLine) return;

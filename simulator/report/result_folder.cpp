@@ -46,7 +46,8 @@ fs::path make_unique_folder(const fs::path& output, const RunResult& run) {
   fs::create_directories(output);
   const std::string name = fmt::format("{}-{}", run.config.name, stamp);
   fs::path folder = output / name;
-  for (int attempt = 2; !fs::create_directory(folder); ++attempt) folder = output / fmt::format("{}-{}", name, attempt);
+  for (int attempt = 2; !fs::create_directory(folder); ++attempt)
+    folder = output / fmt::format("{}-{}", name, attempt);
   return folder;
 }
 
@@ -96,9 +97,12 @@ void ResultFolder::write_file(const std::string& name, const std::string& text) 
 
 std::string checkpoints_csv(const RunResult& run) {
   Table table;
-  table.columns = {{"pass"},         {"warmup"},     {"checkpoint"},  {"duration_s"}, {"throughput_gb_per_s"},
-                   {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"}, {"skew"},   {"idle_share"}, {"bound_by"}};
-  for (const std::string_view phase : kPhaseNames) table.columns.push_back({fmt::format("{}_s", phase)});
+  table.columns = {
+      {"pass"},          {"warmup"},     {"checkpoint"},     {"duration_s"}, {"throughput_gb_per_s"},
+      {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"}, {"skew"},       {"idle_share"},
+      {"bound_by"}};
+  for (const std::string_view phase : kPhaseNames)
+    table.columns.push_back({fmt::format("{}_s", phase)});
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;

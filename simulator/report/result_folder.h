@@ -7,8 +7,8 @@
 
 namespace ckptsim::simulator {
 
-// OUTPUT/NAME-UTC/: journal.jsonl, and at the end result.json and checkpoints.csv. All that is written is durable when
-// the call returns, whatever the run's own fsync setting says.
+// OUTPUT/NAME-UTC/: journal.jsonl, and at the end result.json and checkpoints.csv. All that is written is
+// durable when the call returns, whatever the run's own fsync setting says.
 class ResultFolder final : public Journal {
  public:
   explicit ResultFolder(std::filesystem::path output) : output_(std::move(output)) {}

@@ -16,7 +16,8 @@ std::string text_of(const Json& json, int indent) {
 
 Json to_json(const RankSave& rank) {
   Json phases;
-  for (std::size_t i = 0; i < kPhases; ++i) phases[std::string(kPhaseNames[i]) + "_ns"] = rank.phase_ns[i];
+  for (std::size_t i = 0; i < kPhases; ++i)
+    phases[std::string(kPhaseNames[i]) + "_ns"] = rank.phase_ns[i];
   return {{"rank", rank.rank},
           {"host", rank.host},
           {"target", rank.target},
@@ -58,7 +59,8 @@ Json to_json(const SaveResult& save) {
                        {"mean_depth", target.mean_depth}});
   }
   Json ranks = Json::array();
-  for (const RankSave& rank : save.ranks) ranks.push_back(to_json(rank));
+  for (const RankSave& rank : save.ranks)
+    ranks.push_back(to_json(rank));
   return {{"duration_s", seconds(save.duration_ns)},
           {"duration_ns", save.duration_ns},
           {"barrier_to_barrier_ns", save.barrier_to_barrier_ns},
@@ -93,7 +95,8 @@ bool generator_bound(const PassResult& pass) {
 
 Json to_json(const PassResult& pass) {
   Json checkpoints = Json::array();
-  for (const CheckpointResult& checkpoint : pass.checkpoints) checkpoints.push_back(to_json(checkpoint));
+  for (const CheckpointResult& checkpoint : pass.checkpoints)
+    checkpoints.push_back(to_json(checkpoint));
   return {{"pass", pass.pass},
           {"warmup", pass.warmup},
           {"between_ns", pass.between_ns},
@@ -159,20 +162,17 @@ Json ranks_json(const RunPlan& plan) {
 }
 
 Json plan_members(const RunConfig& config, const RunPlan& plan) {
-  return {{"model", config.model.name},
-          {"training_state", config.training_state},
-          {"layout", config.checkpoint.layout},
-          {"scale", config.scale},
-          {"parameters", plan.parameters},
-          {"checkpoint_bytes", plan.payload_bytes},
-          {"file_bytes", plan.file_bytes},
-          {"files", plan.files},
+  return {{"model", config.model.name},         {"training_state", config.training_state},
+          {"layout", config.checkpoint.layout}, {"scale", config.scale},
+          {"parameters", plan.parameters},      {"checkpoint_bytes", plan.payload_bytes},
+          {"file_bytes", plan.file_bytes},      {"files", plan.files},
           {"ranks", ranks_json(plan)}};
 }
 
 Json flags(const RunResult& run) {
   bool bound = false;
-  for (const PassResult& pass : run.passes) bound = bound || generator_bound(pass);
+  for (const PassResult& pass : run.passes)
+    bound = bound || generator_bound(pass);
   return {{"scaled", run.config.scale < 1},
           {"fsync", run.config.checkpoint.fsync != "off"},
           {"direct_io", run.effective.direct_io},
@@ -183,7 +183,8 @@ Json flags(const RunResult& run) {
 
 std::string result_json(const RunResult& run) {
   Json passes = Json::array();
-  for (const PassResult& pass : run.passes) passes.push_back(to_json(pass));
+  for (const PassResult& pass : run.passes)
+    passes.push_back(to_json(pass));
   Json result = {{"schema", "ckptsim.result/1"},
                  {"tool", {{"name", "ckptsim"}, {"version", version()}}},
                  {"command", run.command},

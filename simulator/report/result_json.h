@@ -6,7 +6,8 @@
 
 namespace ckptsim::simulator {
 
-// result.json, schema ckptsim.result/1 (configs/schema/result.schema.json): indented, with a newline at the end.
+// result.json, schema ckptsim.result/1 (configs/schema/result.schema.json): indented, with a newline at the
+// end.
 [[nodiscard]] std::string result_json(const RunResult& run);
 
 // One line of the journal, without its newline: the header with the effective configuration, and a finished

@@ -9,10 +9,14 @@
 namespace ckptsim::simulator {
 namespace {
 
-std::string pass_name(std::int64_t pass, bool warmup) { return warmup ? fmt::format("warm-up {}", pass) : fmt::format("{}", pass); }
+std::string pass_name(std::int64_t pass, bool warmup) {
+  return warmup ? fmt::format("warm-up {}", pass) : fmt::format("{}", pass);
+}
 
 // Seconds to three digits below a thousand, so that runs of milliseconds and of hours both read well.
-std::string seconds_text(double value) { return fmt::format("{:.{}f}", value, value < 1000 ? 3 : 1); }
+std::string seconds_text(double value) {
+  return fmt::format("{:.{}f}", value, value < 1000 ? 3 : 1);
+}
 
 double phase_share(const SaveResult& save, Phase which) {
   std::int64_t all = 0;
@@ -24,7 +28,9 @@ double phase_share(const SaveResult& save, Phase which) {
   return all > 0 ? 100 * static_cast<double>(part) / static_cast<double>(all) : 0;
 }
 
-std::string share_text(const SaveResult& save, Phase which) { return fmt::format("{:.1f}", phase_share(save, which)); }
+std::string share_text(const SaveResult& save, Phase which) {
+  return fmt::format("{:.1f}", phase_share(save, which));
+}
 
 std::string fsync_words(const std::string& fsync) {
   if (fsync == "file") return "each file is fsynced before the next";
@@ -51,8 +57,9 @@ std::string bounds(const RunResult& run) {
 
 Table checkpoint_table(const RunResult& run) {
   Table table;
-  table.columns = {{"pass"},     {"checkpoint"}, {"seconds"}, {"GB/s"},    {"straggler"}, {"skew"},
-                   {"create %"}, {"write %"},    {"sync %"},  {"close %"}, {"idle %"},    {"bound by", false}};
+  table.columns = {{"pass"},      {"checkpoint"}, {"seconds"},  {"GB/s"},
+                   {"straggler"}, {"skew"},       {"create %"}, {"write %"},
+                   {"sync %"},    {"close %"},    {"idle %"},   {"bound by", false}};
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
@@ -71,36 +78,37 @@ Table checkpoint_table(const RunResult& run) {
 
 Table pass_table(const RunResult& run) {
   Table table;
-  table.columns = {{"pass"}, {"checkpoints"}, {"average s"}, {"stdev s"}, {"min s"}, {"max s"}, {"GB/s"}, {"vs pass 1"}};
+  table.columns = {{"pass"},  {"checkpoints"}, {"average s"}, {"stdev s"},
+                   {"min s"}, {"max s"},       {"GB/s"},      {"vs pass 1"}};
   double first_average = 0;
   for (const PassResult& pass : run.passes) {
     if (!pass.warmup && first_average <= 0) first_average = pass.average_s;
     const bool comparable = !pass.warmup && first_average > 0;
-    table.rows.push_back({pass_name(pass.pass, pass.warmup), fmt::format("{}", pass.checkpoints.size()),
-                          seconds_text(pass.average_s),
-                          pass.stdev_s.has_value() ? seconds_text(*pass.stdev_s) : std::string("-"),
-                          seconds_text(pass.min_s), seconds_text(pass.max_s),
-                          fmt::format("{:.3f}", pass.throughput_gb_per_s),
-                          comparable ? fmt::format("{:.3f}", pass.average_s / first_average) : std::string("-")});
+    table.rows.push_back(
+        {pass_name(pass.pass, pass.warmup), fmt::format("{}", pass.checkpoints.size()),
+         seconds_text(pass.average_s),
+         pass.stdev_s.has_value() ? seconds_text(*pass.stdev_s) : std::string("-"), seconds_text(pass.min_s),
+         seconds_text(pass.max_s), fmt::format("{:.3f}", pass.throughput_gb_per_s),
+         comparable ? fmt::format("{:.3f}", pass.average_s / first_average) : std::string("-")});
   }
   return table;
 }
 
 std::string headline(const RunConfig& config, const RunPlan& plan) {
-  std::string text =
-      fmt::format("{}, {}, TP{} x PP{} x DP{} (ZeRO {}), layout {}: {:.3f} GB a checkpoint in {} files by {} ranks",
-                  config.model.name, config.training_state, config.parallelism.tensor, config.parallelism.pipeline,
-                  config.parallelism.data, config.parallelism.zero_stage, config.checkpoint.layout,
-                  static_cast<double>(plan.file_bytes) / 1e9, plan.files, plan.ranks.size());
+  std::string text = fmt::format(
+      "{}, {}, TP{} x PP{} x DP{} (ZeRO {}), layout {}: {:.3f} GB a checkpoint in {} files by {} ranks",
+      config.model.name, config.training_state, config.parallelism.tensor, config.parallelism.pipeline,
+      config.parallelism.data, config.parallelism.zero_stage, config.checkpoint.layout,
+      static_cast<double>(plan.file_bytes) / 1e9, plan.files, plan.ranks.size());
   if (config.scale < 1) text += fmt::format("; SCALED by {} from the whole model", config.scale);
   return text;
 }
 
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
-  std::string text = fmt::format("Backend {} ({}), blocks of {} KiB, queue depth {} a rank", run.effective.backend,
-                                 run.effective.backend_reason, run.config.storage.block_bytes / 1024,
-                                 run.config.storage.queue_depth);
+  std::string text = fmt::format("Backend {} ({}), blocks of {} KiB, queue depth {} a rank",
+                                 run.effective.backend, run.effective.backend_reason,
+                                 run.config.storage.block_bytes / 1024, run.config.storage.queue_depth);
   if (run.effective.backend == "io_uring") {
     text += run.effective.registered_buffers
                 ? ", registered buffers"

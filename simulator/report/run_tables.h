@@ -13,7 +13,8 @@ namespace ckptsim::simulator {
 // A pass a row: the average of its checkpoints and their spread.
 [[nodiscard]] Table pass_table(const RunResult& run);
 
-// One line: what was written and how. Names model, training state and layout, and says when the run was scaled.
+// One line: what was written and how. Names model, training state and layout, and says when the run was
+// scaled.
 [[nodiscard]] std::string headline(const RunConfig& config, const RunPlan& plan);
 
 // Sentences under the tables: backend, fsync, what bounded the checkpoints, flags.

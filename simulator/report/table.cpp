@@ -12,7 +12,8 @@ std::vector<std::size_t> widths(const Table& table) {
   std::vector<std::size_t> result;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
     std::size_t width = table.columns[column].heading.size();
-    for (const auto& row : table.rows) width = std::max(width, row[column].size());
+    for (const auto& row : table.rows)
+      width = std::max(width, row[column].size());
     result.push_back(width);
   }
   return result;
@@ -22,8 +23,9 @@ std::string padded(const std::string& text, std::size_t width, bool number) {
   return number ? fmt::format("{:>{}}", text, width) : fmt::format("{:<{}}", text, width);
 }
 
-std::string line(const Table& table, const std::vector<std::string>& cells, const std::vector<std::size_t>& width,
-                 std::string_view before, std::string_view between, std::string_view after) {
+std::string line(const Table& table, const std::vector<std::string>& cells,
+                 const std::vector<std::size_t>& width, std::string_view before, std::string_view between,
+                 std::string_view after) {
   std::string text(before);
   for (std::size_t column = 0; column < cells.size(); ++column) {
     if (column > 0) text += between;
@@ -35,14 +37,16 @@ std::string line(const Table& table, const std::vector<std::string>& cells, cons
 
 std::vector<std::string> headings(const Table& table) {
   std::vector<std::string> result;
-  for (const Table::Column& column : table.columns) result.push_back(column.heading);
+  for (const Table::Column& column : table.columns)
+    result.push_back(column.heading);
   return result;
 }
 
 std::string render_text(const Table& table) {
   const std::vector<std::size_t> width = widths(table);
   std::string text = line(table, headings(table), width, "", "  ", "");
-  for (const auto& row : table.rows) text += line(table, row, width, "", "  ", "");
+  for (const auto& row : table.rows)
+    text += line(table, row, width, "", "  ", "");
   return text;
 }
 
@@ -54,7 +58,8 @@ std::string render_markdown(const Table& table) {
     text += std::string(width[column] + 1, '-') + (table.columns[column].number ? ":|" : "-|");
   }
   text += "\n";
-  for (const auto& row : table.rows) text += line(table, row, width, "| ", " | ", " |");
+  for (const auto& row : table.rows)
+    text += line(table, row, width, "| ", " | ", " |");
   return text;
 }
 
@@ -67,7 +72,8 @@ std::string csv_line(const std::vector<std::string>& cells) {
       continue;
     }
     text += '"';
-    for (const char c : cells[i]) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+    for (const char c : cells[i])
+      text += c == '"' ? std::string("\"\"") : std::string(1, c);
     text += '"';
   }
   return text + "\n";
@@ -75,7 +81,8 @@ std::string csv_line(const std::vector<std::string>& cells) {
 
 std::string render_csv(const Table& table) {
   std::string text = csv_line(headings(table));
-  for (const auto& row : table.rows) text += csv_line(row);
+  for (const auto& row : table.rows)
+    text += csv_line(row);
   return text;
 }
 

@@ -2,6 +2,8 @@
 
 namespace ckptsim::simulator {
 
-const char* version() { return CKPTSIM_VERSION; }
+const char* version() {
+  return CKPTSIM_VERSION;
+}
 
 }  // namespace ckptsim::simulator

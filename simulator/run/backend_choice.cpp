@@ -14,12 +14,13 @@ BackendChoice decide_backend(const std::string& asked, const std::vector<std::st
   if (asked == "null") return {Backend::kNull, "as asked"};
   if (asked == "buffered") return {Backend::kBuffered, "as asked"};
   if (asked == "direct") return {Backend::kDirect, "as asked"};
-  const auto refused =
-      std::find_if(refusals.begin(), refusals.end(), [](const std::string& reason) { return !reason.empty(); });
+  const auto refused = std::find_if(refusals.begin(), refusals.end(),
+                                    [](const std::string& reason) { return !reason.empty(); });
   if (refused == refusals.end()) {
     return {Backend::kIoUring, asked == "auto" ? "auto: this kernel allows io_uring" : "as asked"};
   }
-  if (asked == "auto") return {Backend::kDirect, fmt::format("auto: io_uring is refused here ({})", *refused)};
+  if (asked == "auto")
+    return {Backend::kDirect, fmt::format("auto: io_uring is refused here ({})", *refused)};
   throw RunFailure(ExitCode::kUnsuitable,
                    fmt::format("io_uring is refused here ({}); use --backend direct, or auto", *refused));
 }

@@ -17,11 +17,13 @@ struct BackendChoice {
   }
 };
 
-// Collective. `asked` is storage.backend. `auto`: io_uring where every process may use it, direct otherwise, never
-// buffered. io_uring asked for and refused anywhere is RunFailure 3.
+// Collective. `asked` is storage.backend. `auto`: io_uring where every process may use it, direct otherwise,
+// never buffered. io_uring asked for and refused anywhere is RunFailure 3.
 [[nodiscard]] BackendChoice choose_backend(Communicator& communicator, const std::string& asked);
 
-// The same decision without the system: `refusals` holds every process's io_uring_refusal(). Throws RunFailure.
-[[nodiscard]] BackendChoice decide_backend(const std::string& asked, const std::vector<std::string>& refusals);
+// The same decision without the system: `refusals` holds every process's io_uring_refusal(). Throws
+// RunFailure.
+[[nodiscard]] BackendChoice decide_backend(const std::string& asked,
+                                           const std::vector<std::string>& refusals);
 
 }  // namespace ckptsim::simulator

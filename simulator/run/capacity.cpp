@@ -15,9 +15,13 @@ namespace {
 // File systems keep some of what they call available for themselves (metadata, rounding).
 constexpr double kUsableShare = 0.98;
 
-std::uint64_t usable(const TargetSpace& target) { return target.available_bytes + target.own_bytes; }
+std::uint64_t usable(const TargetSpace& target) {
+  return target.available_bytes + target.own_bytes;
+}
 
-std::string with_gb(double bytes) { return fmt::format("{:.0f} bytes ({:.2f} GB)", bytes, bytes / 1e9); }
+std::string with_gb(double bytes) {
+  return fmt::format("{:.0f} bytes ({:.2f} GB)", bytes, bytes / 1e9);
+}
 
 std::vector<TargetSpace> by_file_system(const std::vector<TargetSpace>& targets) {
   std::map<std::string, std::size_t> known;
@@ -47,10 +51,11 @@ void check_fits(const TargetSpace& target, std::int64_t checkpoints) {
   const double needed = static_cast<double>(target.checkpoint_bytes) * static_cast<double>(checkpoints);
   const auto free = static_cast<double>(usable(target));
   if (needed <= free) return;
-  throw RunFailure(ExitCode::kUnsuitable,
-                   fmt::format("{}: no space for {} checkpoint{} a pass: {} needed, {} free; ask for fewer checkpoints, "
-                               "a smaller --scale or another target",
-                               target.path, checkpoints, checkpoints == 1 ? "" : "s", with_gb(needed), with_gb(free)));
+  throw RunFailure(
+      ExitCode::kUnsuitable,
+      fmt::format("{}: no space for {} checkpoint{} a pass: {} needed, {} free; ask for fewer checkpoints, "
+                  "a smaller --scale or another target",
+                  target.path, checkpoints, checkpoints == 1 ? "" : "s", with_gb(needed), with_gb(free)));
 }
 
 }  // namespace
@@ -64,12 +69,13 @@ std::int64_t checkpoints_per_pass(const std::vector<TargetSpace>& targets, std::
     if (asked.has_value()) continue;
     const std::int64_t count = auto_count(target, fill_fraction);
     if (count < 1) {
-      throw RunFailure(ExitCode::kUnsuitable,
-                       fmt::format("{}: one checkpoint of {} is more than checkpoint.fill_fraction {} of the drive's {} "
-                                   "or 0.98 of the {} free; choose a smaller --scale or a larger target",
-                                   target.path, with_gb(static_cast<double>(target.checkpoint_bytes)), fill_fraction,
-                                   with_gb(static_cast<double>(target.capacity_bytes)),
-                                   with_gb(static_cast<double>(usable(target)))));
+      throw RunFailure(
+          ExitCode::kUnsuitable,
+          fmt::format("{}: one checkpoint of {} is more than checkpoint.fill_fraction {} of the drive's {} "
+                      "or 0.98 of the {} free; choose a smaller --scale or a larger target",
+                      target.path, with_gb(static_cast<double>(target.checkpoint_bytes)), fill_fraction,
+                      with_gb(static_cast<double>(target.capacity_bytes)),
+                      with_gb(static_cast<double>(usable(target)))));
     }
     least = std::min(least, count);
   }

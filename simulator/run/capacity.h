@@ -18,8 +18,8 @@ struct TargetSpace {
 };
 
 // The number asked for, if that many fit, or without one (`auto`) the least over all file systems of
-// min(fill_fraction x capacity / size, 0.98 x (available + own) / size), rounded down. Throws RunFailure 3 naming the target
-// with needed and free bytes where they do not fit or where not even one does.
+// min(fill_fraction x capacity / size, 0.98 x (available + own) / size), rounded down. Throws RunFailure 3
+// naming the target with needed and free bytes where they do not fit or where not even one does.
 [[nodiscard]] std::int64_t checkpoints_per_pass(const std::vector<TargetSpace>& targets,
                                                 std::optional<std::int64_t> asked, double fill_fraction);
 

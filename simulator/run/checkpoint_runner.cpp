@@ -51,13 +51,14 @@ class CheckpointRunner::Watch {
   bool failed_ = false;
 };
 
-CheckpointRunner::CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
-                                   Progress& progress)
+CheckpointRunner::CheckpointRunner(Communicator& communicator,
+                                   std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress)
     : communicator_(communicator), workers_(workers), progress_(progress) {
   progress_wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
 }
 
-CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job, const std::map<long, std::string>& folders) {
+CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
+                                         const std::map<long, std::string>& folders) {
   Watch watch(workers_.size());
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers_) {
@@ -83,14 +84,17 @@ CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job, const std::ma
 
   agree_on_failures();
   together(communicator_, ExitCode::kInputOutput, [&] {
-    for (const auto& worker : workers_) worker->check_sizes();
+    for (const auto& worker : workers_)
+      worker->check_sizes();
   });
   CheckpointOutcome outcome{.ranks = collect_measurements(), .barrier_to_barrier_ns = (end - begin).count()};
-  for (const auto& worker : workers_) outcome.manifest_files[worker->place().rank] = worker->manifest_files();
+  for (const auto& worker : workers_)
+    outcome.manifest_files[worker->place().rank] = worker->manifest_files();
   return outcome;
 }
 
-// Until all ranks here have ended: passes a failure on, here and to the other processes, and carries progress.
+// Until all ranks here have ended: passes a failure on, here and to the other processes, and carries
+// progress.
 void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
   constexpr std::chrono::milliseconds kTick{50};
   bool told_others = false;
@@ -110,9 +114,9 @@ void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
 void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
   for (int process = 0; process < communicator_.processes(); ++process) {
     if (process == communicator_.process()) continue;
-    communicator_.post(process, {.kind = SideMessage::Kind::kFailure,
-                                 .checkpoint = checkpoint,
-                                 .process = communicator_.process()});
+    communicator_.post(
+        process,
+        {.kind = SideMessage::Kind::kFailure, .checkpoint = checkpoint, .process = communicator_.process()});
   }
 }
 
@@ -136,7 +140,8 @@ void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t checkpo
     return;
   }
   written_by_process_[0] = watch.written_bytes;
-  progress_.written(std::accumulate(written_by_process_.begin(), written_by_process_.end(), std::uint64_t{0}));
+  progress_.written(
+      std::accumulate(written_by_process_.begin(), written_by_process_.end(), std::uint64_t{0}));
 }
 
 void CheckpointRunner::agree_on_failures() {
@@ -149,10 +154,12 @@ void CheckpointRunner::agree_on_failures() {
 
 std::vector<RankSave> CheckpointRunner::collect_measurements() {
   std::vector<std::string> mine;
-  for (const auto& worker : workers_) mine.push_back(rank_save_to_text(worker->measured()));
+  for (const auto& worker : workers_)
+    mine.push_back(rank_save_to_text(worker->measured()));
   std::vector<RankSave> all;
   for (const std::string& part : communicator_.gather(pack(mine), 0)) {
-    for (const std::string& text : unpack(part)) all.push_back(rank_save_from_text(text));
+    for (const std::string& text : unpack(part))
+      all.push_back(rank_save_from_text(text));
   }
   return all;
 }

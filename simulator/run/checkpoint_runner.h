@@ -14,8 +14,8 @@ namespace ckptsim::simulator {
 
 // What is known of a checkpoint once its data is done.
 struct CheckpointOutcome {
-  std::vector<RankSave> ranks;               // of all ranks, in order, on process 0; empty elsewhere
-  std::int64_t barrier_to_barrier_ns = 0;    // on this process
+  std::vector<RankSave> ranks;                 // of all ranks, in order, on process 0; empty elsewhere
+  std::int64_t barrier_to_barrier_ns = 0;      // on this process
   std::map<long, std::string> manifest_files;  // of this process's ranks
 };
 
@@ -23,7 +23,8 @@ struct CheckpointOutcome {
 class CheckpointRunner {
  public:
   // Collective. All references outlive the runner.
-  CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress);
+  CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
+                   Progress& progress);
 
   // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed.
   [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);

@@ -17,10 +17,10 @@ void allow_open_files(std::uint64_t needed) {
   }
   if (limit.rlim_cur >= needed) return;
   if (limit.rlim_max < needed) {
-    throw storage::UnsuitableTarget(
-        fmt::format("{} open files are needed at once and this process may have {}; raise the hard limit (ulimit -Hn), "
-                    "launch more processes, or use checkpoint.fsync \"file\"",
-                    needed, limit.rlim_max));
+    throw storage::UnsuitableTarget(fmt::format(
+        "{} open files are needed at once and this process may have {}; raise the hard limit (ulimit -Hn), "
+        "launch more processes, or use checkpoint.fsync \"file\"",
+        needed, limit.rlim_max));
   }
   limit.rlim_cur = needed;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {

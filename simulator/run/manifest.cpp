@@ -13,7 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string hex(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
+std::string hex(std::uint32_t crc) {
+  return fmt::format("{:08x}", crc);
+}
 
 }  // namespace
 

@@ -17,9 +17,8 @@ struct ManifestHead {
   std::uint64_t content_pass = 0;  // the pass number in the content's address
 };
 
-// manifest.json (docs/file-formats.md), schema ckptsim.manifest/1, in three steps, because its parts are made on
-// different processes:
-// the first members of the object, as JSON text without its braces;
+// manifest.json (docs/file-formats.md), schema ckptsim.manifest/1, in three steps, because its parts are made
+// on different processes: the first members of the object, as JSON text without its braces;
 [[nodiscard]] std::string manifest_head(const RunConfig& config, const ManifestHead& head);
 // one rank's elements of "files", separated by commas; empty for a rank without files;
 [[nodiscard]] std::string manifest_files(std::int64_t rank, const std::vector<std::string>& names,

@@ -9,7 +9,8 @@
 
 namespace ckptsim::simulator {
 
-std::vector<RankPlace> place_ranks(long ranks, const std::vector<std::string>& host_of_process, std::size_t targets) {
+std::vector<RankPlace> place_ranks(long ranks, const std::vector<std::string>& host_of_process,
+                                   std::size_t targets) {
   const auto processes = static_cast<long>(host_of_process.size());
   std::map<std::string, long> ranks_on_host;
   std::vector<RankPlace> places;
@@ -44,7 +45,8 @@ std::vector<TargetGroup> groups_of(const std::vector<RankPlace>& places) {
   for (const RankPlace& place : places) {
     const auto [found, is_new] = known.try_emplace({place.host, place.target}, groups.size());
     if (is_new) {
-      groups.push_back({.target = place.target, .host = place.host, .ranks = {}, .leader_process = place.process});
+      groups.push_back(
+          {.target = place.target, .host = place.host, .ranks = {}, .leader_process = place.process});
     }
     groups[found->second].ranks.push_back(place.rank);
   }
@@ -67,9 +69,11 @@ std::vector<TargetGroup> join_shared(std::vector<TargetGroup> groups,
     }
   }
   std::set<std::string> leader_hosts;
-  for (const TargetGroup& group : joined) leader_hosts.insert(group.host);
+  for (const TargetGroup& group : joined)
+    leader_hosts.insert(group.host);
   if (leader_hosts.size() > 1) {
-    for (TargetGroup& group : joined) group.manifest = "manifest-" + group.host + ".json";
+    for (TargetGroup& group : joined)
+      group.manifest = "manifest-" + group.host + ".json";
   }
   return joined;
 }

@@ -29,18 +29,21 @@ struct RankLayout {
 // Collective: the same layout on every process but for first_here and count_here.
 [[nodiscard]] RankLayout make_rank_layout(Communicator& communicator, long ranks, std::size_t targets);
 
-// The ranks of every (host, target), by their lowest rank. A shared target's groups become one, see target_groups.h.
+// The ranks of every (host, target), by their lowest rank. A shared target's groups become one, see
+// target_groups.h.
 struct TargetGroup {
   std::size_t target = 0;
   std::string host;
-  std::vector<long> ranks;  // ascending; the first leads: it makes folders, locks, checks space, writes the manifest
+  std::vector<long>
+      ranks;  // ascending; the first leads: it makes folders, locks, checks space, writes the manifest
   int leader_process = 0;
-  std::string manifest = "manifest.json";  // manifest-HOST.json where several hosts have parts of a checkpoint
+  std::string manifest =
+      "manifest.json";  // manifest-HOST.json where several hosts have parts of a checkpoint
 };
 [[nodiscard]] std::vector<TargetGroup> groups_of(const std::vector<RankPlace>& places);
 
-// Joins groups whose leaders see each other's token: `sees[i]` holds the groups whose tokens group i's leader found,
-// its own among them. Names the manifests. Pure.
+// Joins groups whose leaders see each other's token: `sees[i]` holds the groups whose tokens group i's leader
+// found, its own among them. Names the manifests. Pure.
 [[nodiscard]] std::vector<TargetGroup> join_shared(std::vector<TargetGroup> groups,
                                                    const std::vector<std::vector<std::size_t>>& sees);
 

@@ -17,7 +17,8 @@ void for_each_number(Save& save, Visit&& visit) {
   visit(save.blocks);
   visit(save.sync_calls);
   visit(save.duration_ns);
-  for (auto& phase_ns : save.phase_ns) visit(phase_ns);
+  for (auto& phase_ns : save.phase_ns)
+    visit(phase_ns);
   visit(save.idle_ns);
   visit(save.depth_integral_ns);
   visit(save.latency_p50_ns);

@@ -40,14 +40,19 @@ std::string sentence(const SaveError& error) {
   } else if (error.code == std::errc::too_many_files_open) {
     advice = "; raise the limit on open files (ulimit -n)";
   }
-  return fmt::format("cannot {} {}{}: {}{}", error.operation, error.path, place, error.code.message(), advice);
+  return fmt::format("cannot {} {}{}: {}{}", error.operation, error.path, place, error.code.message(),
+                     advice);
 }
 
 }  // namespace
 
 RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
                        const storage::TargetOptions& options, const storage::Clock& clock)
-    : config_(config), place_(place), group_(group), clock_(clock), target_(storage::make_target(options, clock)) {
+    : config_(config),
+      place_(place),
+      group_(group),
+      clock_(clock),
+      target_(storage::make_target(options, clock)) {
   target_->warm_up();
 }
 
@@ -59,7 +64,8 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
   files_.clear();
   payload_bytes_ = 0;
   for (const torch::FileSpec& spec : specs_) {
-    files_.push_back({(std::filesystem::path(folder) / spec.name).string(), torch::archive_bytes(spec, options)});
+    files_.push_back(
+        {(std::filesystem::path(folder) / spec.name).string(), torch::archive_bytes(spec, options)});
     payload_bytes_ += torch::payload_bytes(spec);
   }
   producer_ = std::make_unique<BlockProducer>(specs_.size(), [this, options, job](std::size_t file) {
@@ -70,8 +76,8 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
   const SaveSettings settings{.fsync = fsync_policy(config_.checkpoint.fsync),
                               .open_mode = job.open_mode,
                               .preallocate = config_.storage.preallocate};
-  sequence_ =
-      std::make_unique<SaveSequence>(settings, folder, files_, *producer_, *target_, clock_, written_bytes, stop);
+  sequence_ = std::make_unique<SaveSequence>(settings, folder, files_, *producer_, *target_, clock_,
+                                             written_bytes, stop);
 }
 
 void RankWorker::run() {
@@ -100,8 +106,8 @@ void RankWorker::check_sizes() const {
     const std::uint64_t found = std::filesystem::file_size(file.path);
     if (found != file.file_bytes) {
       throw std::system_error(std::make_error_code(std::errc::io_error),
-                              fmt::format("{}: {} bytes were planned and written, the file system has {}", file.path,
-                                          file.file_bytes, found));
+                              fmt::format("{}: {} bytes were planned and written, the file system has {}",
+                                          file.path, file.file_bytes, found));
     }
   }
 }
@@ -125,13 +131,15 @@ RankSave RankWorker::measured() const {
                 .latency_max_ns = measurement.latency.maximum_ns(),
                 .busy_resolution_ns = measurement.busy.resolution_ns(),
                 .busy = measurement.busy.intervals()};
-  for (std::size_t i = 0; i < kPhases; ++i) save.phase_ns[i] = measurement.phases.totals()[i].count();
+  for (std::size_t i = 0; i < kPhases; ++i)
+    save.phase_ns[i] = measurement.phases.totals()[i].count();
   return save;
 }
 
 std::string RankWorker::manifest_files() const {
   std::vector<std::string> names;
-  for (const torch::FileSpec& spec : specs_) names.push_back(spec.name);
+  for (const torch::FileSpec& spec : specs_)
+    names.push_back(spec.name);
   return simulator::manifest_files(place_.rank, names, producer_->digests());
 }
 

@@ -25,15 +25,17 @@ struct CheckpointJob {
   storage::OpenMode open_mode = storage::OpenMode::kNew;
 };
 
-// A model rank of this process: its target for the whole run, its files and save sequence for one checkpoint at a
-// time. prepare() and what follows run() are called by the process's main thread, run() by the rank's own.
+// A model rank of this process: its target for the whole run, its files and save sequence for one checkpoint
+// at a time. prepare() and what follows run() are called by the process's main thread, run() by the rank's
+// own.
 class RankWorker {
  public:
   // Opens the target and touches its memory. `config` and `clock` outlive the worker.
   RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
              const storage::TargetOptions& options, const storage::Clock& clock);
 
-  // Everything but content: names, sizes, the sequence. `written_bytes` and `stop` are shared by the process's ranks.
+  // Everything but content: names, sizes, the sequence. `written_bytes` and `stop` are shared by the
+  // process's ranks.
   void prepare(const CheckpointJob& job, const std::string& folder, std::atomic<std::uint64_t>& written_bytes,
                const std::atomic<bool>& stop);
 

@@ -15,11 +15,14 @@ constexpr double kGeneratorBoundShare = 0.05;  // of write, summed over all rank
 constexpr double kOneRankSkew = 1.25;          // longest over median rank
 constexpr double kSyncShare = 0.5;             // of all ranks' time
 
-std::int64_t phase(const RankSave& rank, Phase which) { return rank.phase_ns[static_cast<std::size_t>(which)]; }
+std::int64_t phase(const RankSave& rank, Phase which) {
+  return rank.phase_ns[static_cast<std::size_t>(which)];
+}
 
 std::vector<TargetSave> summarise_targets(const std::vector<RankSave>& ranks, std::int64_t duration_ns) {
   std::map<std::size_t, std::vector<const RankSave*>> by_target;
-  for (const RankSave& rank : ranks) by_target[rank.target].push_back(&rank);
+  for (const RankSave& rank : ranks)
+    by_target[rank.target].push_back(&rank);
   std::vector<TargetSave> targets;
   for (const auto& [index, members] : by_target) {
     std::vector<std::vector<Interval>> busy;
@@ -55,11 +58,12 @@ void say_what_bounded(SaveResult& save, bool writes_nothing) {
                                    save.straggler_rank, save.skew);
   } else if (save.generator_bound) {
     save.bound = Bound::kHost;
-    save.bound_words = fmt::format("the host: {:.1f} % of the time in write had no I/O in flight",
-                                   100 * save.idle_share);
+    save.bound_words =
+        fmt::format("the host: {:.1f} % of the time in write had no I/O in flight", 100 * save.idle_share);
   } else if (sync_share > kSyncShare) {
     save.bound = Bound::kSync;
-    save.bound_words = fmt::format("syncing: fsync and close took {:.0f} % of the ranks' time", 100 * sync_share);
+    save.bound_words =
+        fmt::format("syncing: fsync and close took {:.0f} % of the ranks' time", 100 * sync_share);
   } else {
     save.bound = Bound::kDrive;
     save.bound_words = "the drive: the software always had I/O in flight while it wrote";
@@ -72,7 +76,8 @@ double gb_per_s(std::uint64_t bytes, std::int64_t ns) {
   return ns > 0 ? static_cast<double>(bytes) / static_cast<double>(ns) : 0;
 }
 
-SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns, bool writes_nothing) {
+SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns,
+                          bool writes_nothing) {
   SaveResult save;
   save.barrier_to_barrier_ns = barrier_to_barrier_ns;
   std::vector<double> durations;
@@ -96,7 +101,8 @@ SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_b
   save.generator_bound = save.idle_share > kGeneratorBoundShare;
   save.targets = summarise_targets(ranks, save.duration_ns);
   save.ranks = std::move(ranks);
-  for (RankSave& rank : save.ranks) rank.busy.clear();
+  for (RankSave& rank : save.ranks)
+    rank.busy.clear();
   say_what_bounded(save, writes_nothing);
   return save;
 }

@@ -37,10 +37,10 @@ struct RankSave {
 
 // What one target saw of a checkpoint, over the checkpoint's whole duration.
 struct TargetSave {
-  std::size_t target = 0;     // its number in environment.targets
-  std::int64_t idle_ns = 0;   // no data I/O in flight from any of its ranks
-  double idle_share = 0;      // of the duration
-  double mean_depth = 0;      // data I/Os in flight, time-weighted
+  std::size_t target = 0;    // its number in environment.targets
+  std::int64_t idle_ns = 0;  // no data I/O in flight from any of its ranks
+  double idle_share = 0;     // of the duration
+  double mean_depth = 0;     // data I/Os in flight, time-weighted
 };
 
 enum class Bound { kDrive, kHost, kSync, kOneRank };
@@ -51,8 +51,8 @@ struct SaveResult {
   std::uint64_t payload_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::int64_t straggler_rank = 0;
-  double skew = 1;             // longest over median rank
-  double idle_share = 0;       // idle_ns over write time, summed over all ranks
+  double skew = 1;        // longest over median rank
+  double idle_share = 0;  // idle_ns over write time, summed over all ranks
   bool generator_bound = false;
   Bound bound = Bound::kDrive;
   std::string bound_words;
@@ -128,7 +128,9 @@ struct RunResult {
   std::vector<PassResult> passes;
 };
 
-[[nodiscard]] inline double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+[[nodiscard]] inline double seconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
 [[nodiscard]] double gb_per_s(std::uint64_t bytes, std::int64_t ns);
 
 // Puts the ranks of a checkpoint together. `writes_nothing`: the backend drops the bytes.

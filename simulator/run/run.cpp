@@ -17,8 +17,8 @@
 #include "simulator/engine/failure.h"
 #include "simulator/run/backend_choice.h"
 #include "simulator/run/checkpoint_runner.h"
-#include "simulator/run/manifest.h"
 #include "simulator/run/file_limit.h"
+#include "simulator/run/manifest.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/workspace.h"
@@ -93,8 +93,8 @@ class Run {
     try {
       journal_.end(result_);
     } catch (const std::system_error& error) {
-      throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}", failure.what(),
-                                                   error.what()));
+      throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}",
+                                                   failure.what(), error.what()));
     }
   }
 
@@ -102,17 +102,19 @@ class Run {
     together(communicator_, ExitCode::kUsage, [&] { result_.plan = make_plan(config_); });
     const auto ranks = static_cast<long>(result_.plan.ranks.size());
     if (communicator_.processes() > ranks) {
-      throw RunFailure(ExitCode::kUsage,
-                       fmt::format("{} processes were launched for {} ranks (parallelism.tensor x pipeline x data); "
-                                   "launch at most {}",
-                                   communicator_.processes(), ranks, ranks));
+      throw RunFailure(
+          ExitCode::kUsage,
+          fmt::format("{} processes were launched for {} ranks (parallelism.tensor x pipeline x data); "
+                      "launch at most {}",
+                      communicator_.processes(), ranks, ranks));
     }
     choice_ = choose_backend(communicator_, config_.storage.backend);
     writes_nothing_ = choice_.backend == storage::Backend::kNull;
     if (!writes_nothing_ && config_.storage.targets.empty()) {
-      throw RunFailure(ExitCode::kUsage,
-                       "no target: name a folder on the drive to measure with --target DIR (or storage.targets), or "
-                       "measure the software alone with --backend null");
+      throw RunFailure(
+          ExitCode::kUsage,
+          "no target: name a folder on the drive to measure with --target DIR (or storage.targets), or "
+          "measure the software alone with --backend null");
     }
     layout_ = make_rank_layout(communicator_, ranks, writes_nothing_ ? 0 : config_.storage.targets.size());
     describe_environment();
@@ -153,11 +155,12 @@ class Run {
   }
 
   void open_targets() {
-    storage::TargetOptions options{.backend = choice_.backend,
-                                   .block_bytes = config_.storage.block_bytes,
-                                   .queue_depth = config_.storage.queue_depth,
-                                   .io_alignment = 1,
-                                   .registered_buffers = registered_buffers(config_.storage.registered_buffers)};
+    storage::TargetOptions options{
+        .backend = choice_.backend,
+        .block_bytes = config_.storage.block_bytes,
+        .queue_depth = config_.storage.queue_depth,
+        .io_alignment = 1,
+        .registered_buffers = registered_buffers(config_.storage.registered_buffers)};
     if (workspace_ != nullptr) {
       if (choice_.direct_io()) workspace_->prove_direct_io();
       options.io_alignment = workspace_->io_alignment();
@@ -201,8 +204,10 @@ class Run {
     const std::int64_t passes = config_.checkpoint.passes;
     const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
     progress_.begin_run(static_cast<std::uint64_t>(warmups + passes) * checkpoints, result_.plan.file_bytes);
-    for (std::int64_t pass = 1; pass <= warmups; ++pass) one_pass(pass, true);
-    for (std::int64_t pass = 1; pass <= passes; ++pass) one_pass(pass, false);
+    for (std::int64_t pass = 1; pass <= warmups; ++pass)
+      one_pass(pass, true);
+    for (std::int64_t pass = 1; pass <= passes; ++pass)
+      one_pass(pass, false);
   }
 
   void one_pass(std::int64_t number, bool warmup) {
@@ -258,10 +263,9 @@ class Run {
 
     start = clock_.now();
     if (workspace_ != nullptr) {
-      const std::string head = manifest_head(config_, {.pass = pass,
-                                                       .warmup = warmup,
-                                                       .checkpoint = checkpoint,
-                                                       .content_pass = job.content_pass});
+      const std::string head = manifest_head(
+          config_,
+          {.pass = pass, .warmup = warmup, .checkpoint = checkpoint, .content_pass = job.content_pass});
       workspace_->publish_manifests(checkpoint, head, outcome.manifest_files);
     }
     result.manifest_ns = (clock_.now() - start).count();

@@ -8,7 +8,8 @@
 
 namespace ckptsim::simulator {
 
-// Where process 0 keeps what has been measured, as soon as it has been. Implementations throw std::system_error.
+// Where process 0 keeps what has been measured, as soon as it has been. Implementations throw
+// std::system_error.
 class Journal {
  public:
   Journal() = default;
@@ -18,17 +19,18 @@ class Journal {
 
   virtual void begin(const RunResult& run) = 0;  // conditions are known, nothing is written yet
   virtual void checkpoint(const CheckpointResult& checkpoint) = 0;  // durable when it returns
-  virtual void end(const RunResult& run) = 0;    // complete or failed
+  virtual void end(const RunResult& run) = 0;                       // complete or failed
 };
 
 struct RunRequest {
   RunConfig config;
-  std::string command;  // as typed, for the result
+  std::string command;   // as typed, for the result
   bool dry_run = false;  // checks and plans, makes nothing
 };
 
-// Collective: the whole run on all processes. Returns the result on process 0 (elsewhere without measurements).
-// Throws RunFailure alike on all processes; what was measured before a failure is in the journal by then.
+// Collective: the whole run on all processes. Returns the result on process 0 (elsewhere without
+// measurements). Throws RunFailure alike on all processes; what was measured before a failure is in the
+// journal by then.
 [[nodiscard]] RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal,
                             Progress& progress);
 

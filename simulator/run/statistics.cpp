@@ -22,7 +22,8 @@ std::optional<double> sample_stdev(const std::vector<double>& values) {
   if (values.size() < 2) return std::nullopt;
   const double average = mean(values);
   double squares = 0;
-  for (const double value : values) squares += (value - average) * (value - average);
+  for (const double value : values)
+    squares += (value - average) * (value - average);
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 

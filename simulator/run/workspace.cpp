@@ -35,16 +35,17 @@ struct Identity {
 Identity checked_identity(const std::string& target) {
   struct stat status {};
   if (stat(target.c_str(), &status) != 0) {
-    throw storage::UnsuitableTarget(fmt::format("{}: {}; a target is an existing folder on the drive to measure", target,
-                                                std::generic_category().message(errno)));
+    throw storage::UnsuitableTarget(
+        fmt::format("{}: {}; a target is an existing folder on the drive to measure", target,
+                    std::generic_category().message(errno)));
   }
   if (!S_ISDIR(status.st_mode)) {
-    throw storage::UnsuitableTarget(fmt::format("{}: not a folder; a target is a folder on the drive to measure", target));
+    throw storage::UnsuitableTarget(
+        fmt::format("{}: not a folder; a target is a folder on the drive to measure", target));
   }
   if (access(target.c_str(), W_OK | X_OK) != 0) {
-    throw storage::UnsuitableTarget(
-        fmt::format("{}: {}; choose a folder that this user may write to", target,
-                    std::generic_category().message(errno)));
+    throw storage::UnsuitableTarget(fmt::format("{}: {}; choose a folder that this user may write to", target,
+                                                std::generic_category().message(errno)));
   }
   return {status.st_dev, status.st_ino};
 }
@@ -67,7 +68,8 @@ Workspace::Workspace(Communicator& communicator, const RunConfig& config, const 
   find_shared_targets();
   group_of_rank_.resize(layout.ranks.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    for (const long rank : groups_[i].ranks) group_of_rank_[static_cast<std::size_t>(rank)] = i;
+    for (const long rank : groups_[i].ranks)
+      group_of_rank_[static_cast<std::size_t>(rank)] = i;
   }
 }
 
@@ -77,7 +79,8 @@ void Workspace::check_targets() {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!leads(groups_[i])) continue;
       const Identity identity = checked_identity(config_.storage.targets[groups_[i].target]);
-      mine.push_back(pack({std::to_string(i), fmt::format("{} {} {}", groups_[i].host, identity.device, identity.inode)}));
+      mine.push_back(pack(
+          {std::to_string(i), fmt::format("{} {} {}", groups_[i].host, identity.device, identity.inode)}));
     }
   });
   std::map<std::string, std::size_t> group_by_identity;
@@ -87,10 +90,11 @@ void Workspace::check_targets() {
       const std::size_t group = std::stoul(field[0]);
       const auto [found, is_new] = group_by_identity.try_emplace(field[1], group);
       if (!is_new) {
-        throw RunFailure(ExitCode::kUsage, fmt::format("{} and {} are the same folder: a target named twice would be "
-                                                       "measured as one; name each once",
-                                                       config_.storage.targets[groups_[found->second].target],
-                                                       config_.storage.targets[groups_[group].target]));
+        throw RunFailure(ExitCode::kUsage,
+                         fmt::format("{} and {} are the same folder: a target named twice would be "
+                                     "measured as one; name each once",
+                                     config_.storage.targets[groups_[found->second].target],
+                                     config_.storage.targets[groups_[group].target]));
       }
     }
   }
@@ -98,8 +102,8 @@ void Workspace::check_targets() {
 
 // Groups on different hosts share a folder when one's token appears in the other's.
 void Workspace::find_shared_targets() {
-  const bool one_host =
-      std::all_of(groups_.begin(), groups_.end(), [&](const TargetGroup& g) { return g.host == groups_.front().host; });
+  const bool one_host = std::all_of(groups_.begin(), groups_.end(),
+                                    [&](const TargetGroup& g) { return g.host == groups_.front().host; });
   if (one_host) return;
 
   const std::string run = run_token(communicator_);
@@ -111,7 +115,8 @@ void Workspace::find_shared_targets() {
       if (!leads(groups_[i])) continue;
       std::ofstream token(token_of(i, i));
       token << run << std::flush;
-      if (!token) throw storage::UnsuitableTarget(fmt::format("{}: cannot be written", token_of(i, i).string()));
+      if (!token)
+        throw storage::UnsuitableTarget(fmt::format("{}: cannot be written", token_of(i, i).string()));
     }
   });
   std::vector<std::string> mine;
@@ -153,9 +158,10 @@ void Workspace::gather_environment() {
       const std::string& target = config_.storage.targets[groups_[i].target];
       const storage::FileSystemFacts facts = storage::file_system_facts(target);
       const std::uint64_t own = storage::MarkedDirectory::run_bytes_under(target, config_.name);
-      mine.push_back(pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
-                           facts.source, std::to_string(facts.capacity_bytes),
-                           std::to_string(facts.available_bytes), std::to_string(own), std::to_string(checked_identity(target).device)}));
+      mine.push_back(
+          pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
+                facts.source, std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes),
+                std::to_string(own), std::to_string(checked_identity(target).device)}));
     }
   });
   environment_.assign(groups_.size(), {});
@@ -192,7 +198,8 @@ std::int64_t Workspace::checkpoints_that_fit(const RunPlan& plan) {
     }
     spaces.push_back(std::move(space));
   }
-  return checkpoints_per_pass(spaces, config_.checkpoint.checkpoints_per_pass, config_.checkpoint.fill_fraction);
+  return checkpoints_per_pass(spaces, config_.checkpoint.checkpoints_per_pass,
+                              config_.checkpoint.fill_fraction);
 }
 
 void Workspace::prove_direct_io() {
@@ -206,11 +213,13 @@ void Workspace::prove_direct_io() {
     io_alignment_ = std::max<std::uint64_t>(io_alignment_, std::stoull(part));
   }
   if (config_.storage.block_bytes % io_alignment_ != 0) {
-    throw RunFailure(ExitCode::kUsage, fmt::format("storage.block_bytes is {} but direct I/O on this target needs a "
-                                                   "multiple of {} bytes",
-                                                   config_.storage.block_bytes, io_alignment_));
+    throw RunFailure(ExitCode::kUsage,
+                     fmt::format("storage.block_bytes is {} but direct I/O on this target needs a "
+                                 "multiple of {} bytes",
+                                 config_.storage.block_bytes, io_alignment_));
   }
-  for (TargetEnvironment& target : environment_) target.io_alignment = io_alignment_;
+  for (TargetEnvironment& target : environment_)
+    target.io_alignment = io_alignment_;
 }
 
 void Workspace::remove_earlier_run() {
@@ -220,7 +229,8 @@ void Workspace::remove_earlier_run() {
     for (auto& [group, directory] : led_) {
       const auto start = clock.now();
       const std::uint64_t removed = directory->remove_run(config_.name);
-      mine.push_back(pack({std::to_string(group), std::to_string(removed), std::to_string((clock.now() - start).count())}));
+      mine.push_back(pack(
+          {std::to_string(group), std::to_string(removed), std::to_string((clock.now() - start).count())}));
     }
   });
   for (const std::string& part : communicator_.all_gather(pack(mine))) {
@@ -235,7 +245,8 @@ void Workspace::remove_earlier_run() {
 
 std::string Workspace::folder_of(long rank, std::int64_t checkpoint) const {
   const std::string& target = config_.storage.targets[groups_[group_of(rank)].target];
-  return storage::MarkedDirectory::checkpoint_path(target, config_.name, static_cast<int>(checkpoint)).string();
+  return storage::MarkedDirectory::checkpoint_path(target, config_.name, static_cast<int>(checkpoint))
+      .string();
 }
 
 void Workspace::make_folder(std::int64_t checkpoint) {
@@ -248,21 +259,24 @@ void Workspace::make_folder(std::int64_t checkpoint) {
 
 void Workspace::remove_manifests(std::int64_t checkpoint) {
   together(communicator_, ExitCode::kInputOutput, [&] {
-    for (auto& [group, directory] : led_) directory->remove_manifests(config_.name, static_cast<int>(checkpoint));
+    for (auto& [group, directory] : led_)
+      directory->remove_manifests(config_.name, static_cast<int>(checkpoint));
   });
 }
 
 void Workspace::remove_checkpoints(std::int64_t count) {
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_) {
-      for (std::int64_t i = 1; i <= count; ++i) directory->remove_checkpoint(config_.name, static_cast<int>(i));
+      for (std::int64_t i = 1; i <= count; ++i)
+        directory->remove_checkpoint(config_.name, static_cast<int>(i));
     }
   });
 }
 
 void Workspace::trim() {
   together(communicator_, ExitCode::kInputOutput, [&] {
-    for (auto& [group, directory] : led_) directory->trim();
+    for (auto& [group, directory] : led_)
+      directory->trim();
   });
 }
 
@@ -285,7 +299,8 @@ void Workspace::publish_manifests(std::int64_t checkpoint, const std::string& he
   }
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_) {
-      directory->publish_manifest(config_.name, static_cast<int>(checkpoint), groups_[group].manifest, texts[group]);
+      directory->publish_manifest(config_.name, static_cast<int>(checkpoint), groups_[group].manifest,
+                                  texts[group]);
     }
   });
 }

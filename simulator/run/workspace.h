@@ -14,16 +14,18 @@
 
 namespace ckptsim::simulator {
 
-// The folders of a run on all its targets. Each group's leader acts for the group; every public call is collective
-// and throws RunFailure everywhere when any process failed.
+// The folders of a run on all its targets. Each group's leader acts for the group; every public call is
+// collective and throws RunFailure everywhere when any process failed.
 class Workspace {
  public:
-  // Checks that every target is a folder that can be written, finds out which are shared. Makes nothing but, where
-  // several hosts take part, a token file that is gone again when this returns.
+  // Checks that every target is a folder that can be written, finds out which are shared. Makes nothing but,
+  // where several hosts take part, a token file that is gone again when this returns.
   Workspace(Communicator& communicator, const RunConfig& config, const RankLayout& layout);
 
   [[nodiscard]] const std::vector<TargetGroup>& groups() const { return groups_; }
-  [[nodiscard]] std::size_t group_of(long rank) const { return group_of_rank_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::size_t group_of(long rank) const {
+    return group_of_rank_[static_cast<std::size_t>(rank)];
+  }
 
   // By group: the file system's facts, and what an earlier run of this name occupies.
   [[nodiscard]] std::vector<TargetEnvironment>& environment() { return environment_; }
@@ -31,8 +33,8 @@ class Workspace {
   // Makes and locks TARGET/ckptsim.
   void lock();
 
-  // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s answer. Throws
-  // RunFailure 3 naming target, needed and free bytes. Works with and without the lock.
+  // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s
+  // answer. Throws RunFailure 3 naming target, needed and free bytes. Works with and without the lock.
   [[nodiscard]] std::int64_t checkpoints_that_fit(const RunPlan& plan);
 
   // Under the lock: io_alignment() holds afterwards on every target.
@@ -50,8 +52,8 @@ class Workspace {
   void remove_checkpoints(std::int64_t count);
   void trim();
 
-  // `parts`: for each rank of this process the manifest's file entries as JSON text; `head`: the manifest's first
-  // members. Publishes every group's manifest.
+  // `parts`: for each rank of this process the manifest's file entries as JSON text; `head`: the manifest's
+  // first members. Publishes every group's manifest.
   void publish_manifests(std::int64_t checkpoint, const std::string& head,
                          const std::map<long, std::string>& file_entries);
 

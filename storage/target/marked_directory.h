@@ -34,7 +34,8 @@ class MarkedDirectory {
   // Bytes allocated to what an earlier run of that name left (what removing it would free).
   [[nodiscard]] std::uint64_t run_bytes(std::string_view run) const;
   // The same without a lock, and without making anything where there is no ckptsim/ yet.
-  [[nodiscard]] static std::uint64_t run_bytes_under(const std::filesystem::path& target, std::string_view run);
+  [[nodiscard]] static std::uint64_t run_bytes_under(const std::filesystem::path& target,
+                                                     std::string_view run);
 
   // Removes what an earlier run of that name left: of every checkpoint first its manifests, then a directory
   // fsync, then its files, then the folder. Returns the number of files removed. Refuses, before anything is

@@ -22,11 +22,13 @@ TEST(BlockProducer, CutsFilesIntoPaddedBlocksWithTheirBytes) {
   BlockProducer producer(sizes.size(), [&](std::size_t file) {
     return std::make_unique<CountingSource>(sizes[file], nullptr, storage::Clock::Time{0});
   });
-  while (producer.produce(target)) continue;
+  while (producer.produce(target))
+    continue;
 
   std::vector<StagedBlock> blocks;
   for (std::size_t file = 0; file < sizes.size(); ++file) {
-    while (std::optional<StagedBlock> block = producer.take(file)) blocks.push_back(std::move(*block));
+    while (std::optional<StagedBlock> block = producer.take(file))
+      blocks.push_back(std::move(*block));
   }
   ASSERT_EQ(blocks.size(), 4U);
   EXPECT_EQ(blocks[1].offset, 4096U);
@@ -48,7 +50,8 @@ TEST(BlockProducer, StopsWhenBuffersRunOutAndGoesOnWhenOneComesBack) {
   BlockProducer producer(1, [](std::size_t) {
     return std::make_unique<CountingSource>(10 * 4096, nullptr, storage::Clock::Time{0});
   });
-  while (producer.produce(target)) continue;
+  while (producer.produce(target))
+    continue;
   std::optional<StagedBlock> block = producer.take(0);
   ASSERT_TRUE(block.has_value());
   EXPECT_FALSE(producer.produce(target));
@@ -59,10 +62,10 @@ TEST(BlockProducer, StopsWhenBuffersRunOutAndGoesOnWhenOneComesBack) {
 TEST(BlockProducer, HandsOutABlockOnlyToItsOwnFile) {
   VirtualClock clock;
   VirtualTarget target(clock, {}, 4096, 4, 512);
-  BlockProducer producer(2, [](std::size_t) {
-    return std::make_unique<CountingSource>(10, nullptr, storage::Clock::Time{0});
-  });
-  while (producer.produce(target)) continue;
+  BlockProducer producer(
+      2, [](std::size_t) { return std::make_unique<CountingSource>(10, nullptr, storage::Clock::Time{0}); });
+  while (producer.produce(target))
+    continue;
   EXPECT_FALSE(producer.take(1).has_value());
   EXPECT_TRUE(producer.take(0).has_value());
   EXPECT_TRUE(producer.take(1).has_value());

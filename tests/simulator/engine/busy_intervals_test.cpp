@@ -18,7 +18,8 @@ TEST(BusyIntervals, KeepsEveryGapWhileThereIsRoom) {
 
 TEST(BusyIntervals, ClosesTheSmallestGapsFirstAndSaysSo) {
   BusyIntervals busy(4);
-  for (std::int64_t i = 0; i < 100; ++i) busy.add({i * 10, i * 10 + 9});
+  for (std::int64_t i = 0; i < 100; ++i)
+    busy.add({i * 10, i * 10 + 9});
   busy.add({1'000'000, 1'000'100});
   EXPECT_LT(busy.intervals().size(), 4U);
   EXPECT_GE(busy.resolution_ns(), 1000);

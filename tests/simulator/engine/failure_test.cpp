@@ -24,7 +24,8 @@ TEST(Together, TurnsEveryKindOfErrorIntoTheDesignsExitCode) {
   EXPECT_EQ(code_of([] {}), ExitCode::kDone);
   EXPECT_EQ(code_of([] { throw ConfigError("/scale", "scale must be above 0"); }), ExitCode::kUsage);
   EXPECT_EQ(code_of([] { throw storage::UnsuitableTarget("no"); }), ExitCode::kUnsuitable);
-  EXPECT_EQ(code_of([] { throw std::system_error(5, std::generic_category(), "write"); }), ExitCode::kInputOutput);
+  EXPECT_EQ(code_of([] { throw std::system_error(5, std::generic_category(), "write"); }),
+            ExitCode::kInputOutput);
   EXPECT_EQ(code_of([] { throw std::bad_alloc(); }), ExitCode::kInputOutput);
 }
 
@@ -35,7 +36,8 @@ TEST(Together, LetsADefectThrough) {
 TEST(Agree, NamesTheRankAndItsHost) {
   const auto communicator = make_serial_communicator();
   try {
-    agree(*communicator, Failure{.code = ExitCode::kInputOutput, .message = "cannot write\nf", .host = "node7", .rank = 3});
+    agree(*communicator,
+          Failure{.code = ExitCode::kInputOutput, .message = "cannot write\nf", .host = "node7", .rank = 3});
     FAIL() << "a failure must be thrown";
   } catch (const RunFailure& failure) {
     EXPECT_STREQ(failure.what(), "rank 3 on node7: cannot write\nf");

@@ -12,7 +12,8 @@ namespace {
 
 TEST(LatencyHistogram, IsExactBelow64Nanoseconds) {
   LatencyHistogram histogram;
-  for (int i = 1; i <= 60; ++i) histogram.add(i);
+  for (int i = 1; i <= 60; ++i)
+    histogram.add(i);
   EXPECT_EQ(histogram.quantile_ns(0.5), 30);
   EXPECT_EQ(histogram.quantile_ns(1.0), 60);
   EXPECT_EQ(histogram.count(), 60U);

@@ -12,8 +12,8 @@
 namespace ckptsim::simulator {
 namespace {
 
-using storage::OpenMode;
 using std::chrono::nanoseconds;
+using storage::OpenMode;
 using testing::CountingSource;
 using testing::VirtualClock;
 using testing::VirtualTarget;
@@ -25,12 +25,14 @@ class VirtualRank {
   VirtualRank(VirtualClock& clock, std::vector<std::uint64_t> sizes, SaveSettings settings,
               VirtualTarget::Costs costs = {}, nanoseconds piece_cost = nanoseconds{0})
       : clock_(clock), target_(clock, costs) {
-    for (std::size_t i = 0; i < sizes.size(); ++i) files_.push_back({"folder/file" + std::to_string(i), sizes[i]});
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      files_.push_back({"folder/file" + std::to_string(i), sizes[i]});
     producer_ = std::make_unique<BlockProducer>(files_.size(), [this, piece_cost](std::size_t file) {
       opened_at_.push_back(clock_.now());
       return std::make_unique<CountingSource>(files_[file].file_bytes, &clock_, piece_cost);
     });
-    sequence_ = std::make_unique<SaveSequence>(settings, "folder", files_, *producer_, target_, clock_, written_, stop_);
+    sequence_ = std::make_unique<SaveSequence>(settings, "folder", files_, *producer_, target_, clock_,
+                                               written_, stop_);
   }
 
   void drive() {
@@ -47,7 +49,8 @@ class VirtualRank {
   const SaveMeasurement& measurement() { return sequence_->measurement(); }
   std::vector<Kind> kinds() const {
     std::vector<Kind> kinds;
-    for (const auto& seen : target_.seen()) kinds.push_back(seen.kind);
+    for (const auto& seen : target_.seen())
+      kinds.push_back(seen.kind);
     return kinds;
   }
   std::uint64_t written() const { return written_; }
@@ -73,9 +76,9 @@ TEST(SaveSequence, SyncsEachFileBeforeTheNextAndTheFolderOnceAtTheEnd) {
   VirtualClock clock;
   VirtualRank rank(clock, {4096, 8192}, {.fsync = FsyncPolicy::kFile});
   rank.drive();
-  EXPECT_THAT(rank.kinds(), ::testing::ElementsAre(Kind::kOpen, Kind::kWrite, Kind::kSync, Kind::kClose, Kind::kOpen,
-                                                   Kind::kWrite, Kind::kWrite, Kind::kSync, Kind::kClose,
-                                                   Kind::kSyncDirectory));
+  EXPECT_THAT(rank.kinds(), ::testing::ElementsAre(Kind::kOpen, Kind::kWrite, Kind::kSync, Kind::kClose,
+                                                   Kind::kOpen, Kind::kWrite, Kind::kWrite, Kind::kSync,
+                                                   Kind::kClose, Kind::kSyncDirectory));
   EXPECT_EQ(rank.measurement().sync_calls, 3U);
 }
 
@@ -84,8 +87,8 @@ TEST(SaveSequence, SyncsAndClosesAllFilesAfterTheLastWhenAskedForEnd) {
   VirtualRank rank(clock, {4096, 4096}, {.fsync = FsyncPolicy::kEnd});
   rank.drive();
   EXPECT_THAT(rank.kinds(),
-              ::testing::ElementsAre(Kind::kOpen, Kind::kWrite, Kind::kOpen, Kind::kWrite, Kind::kSync, Kind::kClose,
-                                     Kind::kSync, Kind::kClose, Kind::kSyncDirectory));
+              ::testing::ElementsAre(Kind::kOpen, Kind::kWrite, Kind::kOpen, Kind::kWrite, Kind::kSync,
+                                     Kind::kClose, Kind::kSync, Kind::kClose, Kind::kSyncDirectory));
 }
 
 TEST(SaveSequence, SyncsNothingWhenOff) {
@@ -131,7 +134,8 @@ TEST(SaveSequence, PreallocatesBetweenCreatingAndWriting) {
 
 TEST(SaveSequence, PhasesAbutAndAddUpToTheDuration) {
   VirtualClock clock;
-  VirtualRank rank(clock, {4096, 8192 + 1}, {}, {.write = nanoseconds{100}, .sync = nanoseconds{1000}, .other = nanoseconds{10}});
+  VirtualRank rank(clock, {4096, 8192 + 1}, {},
+                   {.write = nanoseconds{100}, .sync = nanoseconds{1000}, .other = nanoseconds{10}});
   rank.drive();
   const SaveMeasurement& measurement = rank.measurement();
   EXPECT_EQ(phase_ns(measurement, Phase::kCreate), 20);
@@ -140,21 +144,25 @@ TEST(SaveSequence, PhasesAbutAndAddUpToTheDuration) {
   EXPECT_EQ(phase_ns(measurement, Phase::kClose), 20);
   EXPECT_EQ(phase_ns(measurement, Phase::kDirectorySync), 1000);
   std::int64_t sum = 0;
-  for (const auto& total : measurement.phases.totals()) sum += total.count();
+  for (const auto& total : measurement.phases.totals())
+    sum += total.count();
   EXPECT_EQ(sum, measurement.phases.duration().count());
   EXPECT_EQ(measurement.phases.duration(), clock.now());
 }
 
 TEST(SaveSequence, CountsIdleOnlyWhileNothingIsInFlight) {
   VirtualClock clock;
-  // A block takes 300 to make and 100 to write: the drive waits 300 for the first and 200 for each of the rest.
-  VirtualRank slow(clock, {4 * 4096}, {}, {.write = nanoseconds{100}, .sync = nanoseconds{0}, .other = nanoseconds{0}},
+  // A block takes 300 to make and 100 to write: the drive waits 300 for the first and 200 for each of the
+  // rest.
+  VirtualRank slow(clock, {4 * 4096}, {},
+                   {.write = nanoseconds{100}, .sync = nanoseconds{0}, .other = nanoseconds{0}},
                    nanoseconds{300});
   slow.drive();
   EXPECT_EQ(slow.measurement().idle_ns, 300 + 3 * 200);
 
   // Made in 100 and written in 300: the drive waits for the first block alone.
-  VirtualRank fast(clock, {4 * 4096}, {}, {.write = nanoseconds{300}, .sync = nanoseconds{0}, .other = nanoseconds{0}},
+  VirtualRank fast(clock, {4 * 4096}, {},
+                   {.write = nanoseconds{300}, .sync = nanoseconds{0}, .other = nanoseconds{0}},
                    nanoseconds{100});
   fast.drive();
   EXPECT_EQ(fast.measurement().idle_ns, 100);
@@ -163,7 +171,8 @@ TEST(SaveSequence, CountsIdleOnlyWhileNothingIsInFlight) {
 TEST(SaveSequence, MakesNothingBeforeItsClockStartsAndAheadOverFileEnds) {
   VirtualClock clock;
   clock.set(nanoseconds{5000});
-  VirtualRank rank(clock, {2 * 4096, 4096}, {}, {.write = nanoseconds{500}, .sync = nanoseconds{1000}, .other = nanoseconds{10}},
+  VirtualRank rank(clock, {2 * 4096, 4096}, {},
+                   {.write = nanoseconds{500}, .sync = nanoseconds{1000}, .other = nanoseconds{10}},
                    nanoseconds{1});
   EXPECT_TRUE(rank.opened_at().empty());
   rank.drive();
@@ -176,7 +185,8 @@ TEST(SaveSequence, NeverHasMoreInFlightThanTheQueueDepthAndKeepsItFull) {
   VirtualClock clock;
   VirtualRank rank(clock, {64 * 4096}, {});
   rank.drive();
-  // The drive takes one block at a time: with the queue never empty, writing lasts exactly as long as its blocks.
+  // The drive takes one block at a time: with the queue never empty, writing lasts exactly as long as its
+  // blocks.
   EXPECT_EQ(phase_ns(rank.measurement(), Phase::kWrite), 64 * 100);
   EXPECT_EQ(rank.measurement().depth_integral_ns, 100 + 63 * 200) << "two in flight but for the ends";
   EXPECT_EQ(rank.measurement().blocks, 64U);
@@ -221,16 +231,16 @@ TEST_P(SaveSequenceFailure, IsReportedAndNothingFollowsIt) {
   rank.drive();
   ASSERT_TRUE(rank.sequence().error().has_value());
   EXPECT_EQ(rank.sequence().error()->operation, GetParam().operation);
-  EXPECT_EQ(rank.target().seen().back().kind, GetParam().kind) << "a failed step is neither repeated nor passed over";
+  EXPECT_EQ(rank.target().seen().back().kind, GetParam().kind)
+      << "a failed step is neither repeated nor passed over";
   EXPECT_EQ(rank.target().count(GetParam().kind), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryStep, SaveSequenceFailure,
-                         ::testing::Values(FailingStep{Kind::kOpen, "create"},
-                                           FailingStep{Kind::kPreallocate, "preallocate"},
-                                           FailingStep{Kind::kSetLength, "set the length of"},
-                                           FailingStep{Kind::kSync, "fsync"}, FailingStep{Kind::kClose, "close"},
-                                           FailingStep{Kind::kSyncDirectory, "fsync"}));
+INSTANTIATE_TEST_SUITE_P(
+    EveryStep, SaveSequenceFailure,
+    ::testing::Values(FailingStep{Kind::kOpen, "create"}, FailingStep{Kind::kPreallocate, "preallocate"},
+                      FailingStep{Kind::kSetLength, "set the length of"}, FailingStep{Kind::kSync, "fsync"},
+                      FailingStep{Kind::kClose, "close"}, FailingStep{Kind::kSyncDirectory, "fsync"}));
 
 TEST(SaveSequence, StopsWhenToldWithoutAnErrorOfItsOwn) {
   VirtualClock clock;
@@ -249,8 +259,8 @@ TEST(SaveSequence, StopsWhenToldWithoutAnErrorOfItsOwn) {
   EXPECT_LT(rank.target().count(Kind::kWrite), 64U);
 }
 
-// The promise behind the seam: one thread and a virtual clock drive several ranks at once, and a rank's figures are
-// those that it has alone.
+// The promise behind the seam: one thread and a virtual clock drive several ranks at once, and a rank's
+// figures are those that it has alone.
 TEST(SaveSequence, SeveralRanksRunOnOneVirtualClockWithoutThreads) {
   const std::vector<std::uint64_t> sizes = {10 * 4096, 3 * 4096 + 5};
   VirtualClock alone_clock;
@@ -261,9 +271,11 @@ TEST(SaveSequence, SeveralRanksRunOnOneVirtualClockWithoutThreads) {
   VirtualRank first(clock, sizes, {});
   VirtualRank second(clock, sizes, {});
   std::vector<VirtualRank*> running = {&first, &second};
-  for (VirtualRank* rank : running) rank->sequence().start();
+  for (VirtualRank* rank : running)
+    rank->sequence().start();
   while (!running.empty()) {
-    std::erase_if(running, [](VirtualRank* rank) { return rank->sequence().advance() == SaveSequence::Status::kDone; });
+    std::erase_if(
+        running, [](VirtualRank* rank) { return rank->sequence().advance() == SaveSequence::Status::kDone; });
     std::optional<nanoseconds> next;
     for (VirtualRank* rank : running) {
       const std::optional<nanoseconds> due = rank->target().next_due();
@@ -273,7 +285,8 @@ TEST(SaveSequence, SeveralRanksRunOnOneVirtualClockWithoutThreads) {
     if (next.has_value()) clock.set(*next);
     for (VirtualRank* rank : running) {
       storage::Completion completion;
-      while (rank->target().poll(completion)) rank->sequence().complete(std::move(completion));
+      while (rank->target().poll(completion))
+        rank->sequence().complete(std::move(completion));
     }
   }
   EXPECT_EQ(first.measurement().phases.duration(), alone.measurement().phases.duration());

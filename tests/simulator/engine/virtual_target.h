@@ -27,8 +27,8 @@ class VirtualClock final : public storage::Clock {
   Time now_{};
 };
 
-// A drive in virtual time: requests take a fixed time each and wait for one another; nothing is stored but what was
-// asked. A kind of request can be made to fail from its n-th on.
+// A drive in virtual time: requests take a fixed time each and wait for one another; nothing is stored but
+// what was asked. A kind of request can be made to fail from its n-th on.
 class VirtualTarget final : public storage::Target {
  public:
   using Kind = storage::Request::Kind;
@@ -48,8 +48,8 @@ class VirtualTarget final : public storage::Target {
     storage::OpenMode mode;
   };
 
-  VirtualTarget(VirtualClock& clock, Costs costs, std::uint64_t block_bytes = 4096, std::uint64_t queue_depth = 2,
-                std::uint64_t io_alignment = 512)
+  VirtualTarget(VirtualClock& clock, Costs costs, std::uint64_t block_bytes = 4096,
+                std::uint64_t queue_depth = 2, std::uint64_t io_alignment = 512)
       : Target(clock, block_bytes, queue_depth, io_alignment), clock_(clock), costs_(costs) {}
 
   [[nodiscard]] storage::TargetFacts facts() const override { return {"virtual", false, false, ""}; }
@@ -118,8 +118,10 @@ class CountingSource final : public FileSource {
       : bytes_(bytes), clock_(clock), piece_cost_(piece_cost) {}
 
   std::size_t read(std::span<std::byte> out) override {
-    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), bytes_ - position_));
-    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::byte>((position_ + i) & 0xff);
+    const std::size_t count =
+        static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), bytes_ - position_));
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = static_cast<std::byte>((position_ + i) & 0xff);
     position_ += count;
     if (clock_ != nullptr) clock_->set(clock_->now() + piece_cost_);
     return count;

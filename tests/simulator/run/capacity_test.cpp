@@ -13,8 +13,12 @@ constexpr std::uint64_t kCheckpoint = 1'636'154'000'000;  // file bytes of the d
 
 TargetSpace drive(double capacity_tb) {
   const auto bytes = static_cast<std::uint64_t>(capacity_tb * 1e12);
-  return {.path = "/mnt/nvme0", .file_system = "a", .capacity_bytes = bytes, .available_bytes = bytes,
-          .own_bytes = 0, .checkpoint_bytes = kCheckpoint};
+  return {.path = "/mnt/nvme0",
+          .file_system = "a",
+          .capacity_bytes = bytes,
+          .available_bytes = bytes,
+          .own_bytes = 0,
+          .checkpoint_bytes = kCheckpoint};
 }
 
 TEST(CheckpointsPerPass, AutoGivesThePublishedCounts) {

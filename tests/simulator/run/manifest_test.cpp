@@ -15,8 +15,10 @@ std::string example() {
   config.content_seed = 3;
   const std::string head =
       manifest_head(config, {.pass = 2, .warmup = false, .checkpoint = 4, .content_pass = 2});
-  storage::torch::FileDigest digest{.file_bytes = 100, .crc32 = 0xab, .records = {{"data.pkl", 64, 10, 0xcd}}};
-  return seal_manifest(head, {manifest_files(0, {"a.pt"}, {digest}), manifest_files(1, {"b.pt", "c.pt"}, {digest, digest})});
+  storage::torch::FileDigest digest{
+      .file_bytes = 100, .crc32 = 0xab, .records = {{"data.pkl", 64, 10, 0xcd}}};
+  return seal_manifest(
+      head, {manifest_files(0, {"a.pt"}, {digest}), manifest_files(1, {"b.pt", "c.pt"}, {digest, digest})});
 }
 
 TEST(Manifest, IsJsonWithEveryFileAndRecord) {
@@ -36,14 +38,13 @@ TEST(Manifest, EndsWithTheCrcOfAllBytesBeforeItsDigits) {
   const std::string text = example();
   const std::string digits = nlohmann::json::parse(text).at("manifest_crc32");
   const std::size_t position = text.rfind(digits);
-  const std::uint32_t crc =
-      storage::torch::crc32(0, std::as_bytes(std::span(text).first(position)));
+  const std::uint32_t crc = storage::torch::crc32(0, std::as_bytes(std::span(text).first(position)));
   EXPECT_EQ(std::stoul(digits, nullptr, 16), crc);
   EXPECT_EQ(text.substr(position + digits.size()), "\"\n}\n");
 }
 
 TEST(Manifest, OfRanksWithoutFilesIsStillJson) {
-  EXPECT_NO_THROW((void)nlohmann::json::parse(seal_manifest(manifest_head({}, {}), {})));
+  EXPECT_TRUE(nlohmann::json::accept(seal_manifest(manifest_head({}, {}), {})));
   EXPECT_EQ(manifest_files(3, {}, {}), "");
 }
 

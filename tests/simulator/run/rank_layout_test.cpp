@@ -10,7 +10,8 @@ using ::testing::ElementsAre;
 
 std::vector<int> processes_of(const std::vector<RankPlace>& places) {
   std::vector<int> processes;
-  for (const RankPlace& place : places) processes.push_back(place.process);
+  for (const RankPlace& place : places)
+    processes.push_back(place.process);
   return processes;
 }
 

@@ -35,7 +35,8 @@ TEST(SummariseSave, TheSlowestRankIsTheDuration) {
 }
 
 TEST(SummariseSave, MoreThanFivePercentIdleOverAllRanksIsGeneratorBound) {
-  EXPECT_FALSE(summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 0)}, 100, false).generator_bound);
+  EXPECT_FALSE(
+      summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 0)}, 100, false).generator_bound);
   const SaveResult bound = summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 1)}, 100, false);
   EXPECT_TRUE(bound.generator_bound);
   EXPECT_DOUBLE_EQ(bound.idle_share, 0.055);
@@ -44,7 +45,8 @@ TEST(SummariseSave, MoreThanFivePercentIdleOverAllRanksIsGeneratorBound) {
 
 TEST(SummariseSave, SaysSyncingOrOneRankWhereThatIsWhatItWaitedFor) {
   EXPECT_EQ(summarise_save({rank_save(0, 40, 60), rank_save(1, 40, 60)}, 100, false).bound, Bound::kSync);
-  const SaveResult skewed = summarise_save({rank_save(0, 100, 0), rank_save(1, 100, 0), rank_save(2, 200, 0)}, 200, false);
+  const SaveResult skewed =
+      summarise_save({rank_save(0, 100, 0), rank_save(1, 100, 0), rank_save(2, 200, 0)}, 200, false);
   EXPECT_EQ(skewed.bound, Bound::kOneRank);
   EXPECT_NE(skewed.bound_words.find("rank 2"), std::string::npos);
   EXPECT_EQ(summarise_save({rank_save(0, 100, 0)}, 100, true).bound, Bound::kHost) << "null writes nothing";

@@ -1,0 +1,83 @@
+#include "simulator/report/result_folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "tests/simulator/report/example_run.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResultFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ckptsim-results-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    output_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(output_); }
+
+  static std::vector<std::string> lines_of(const fs::path& path) {
+    std::ifstream file(path);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);)
+      lines.push_back(line);
+    return lines;
+  }
+
+  fs::path output_;
+};
+
+TEST_F(ResultFolderTest, EachCheckpointIsInTheJournalWhenItsCallReturns) {
+  const RunResult run = testing::example_run();
+  ResultFolder folder(output_);
+  folder.begin(run);
+  EXPECT_EQ(folder.path().filename(), "example-20260102T030405Z");
+  EXPECT_EQ(lines_of(folder.path() / "journal.jsonl").size(), 1U);
+  folder.checkpoint(run.passes[0].checkpoints[0]);
+  EXPECT_EQ(lines_of(folder.path() / "journal.jsonl").size(), 2U);
+  EXPECT_FALSE(fs::exists(folder.path() / "result.json"));
+  folder.end(run);
+  EXPECT_TRUE(fs::exists(folder.path() / "result.json"));
+  EXPECT_EQ(lines_of(folder.path() / "checkpoints.csv").size(), 9U);
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
+    EXPECT_NE(entry.path().extension(), ".tmp");
+  }
+}
+
+TEST_F(ResultFolderTest, TwoRunsOfOneSecondHaveAFolderEach) {
+  const RunResult run = testing::example_run();
+  ResultFolder first(output_);
+  ResultFolder second(output_);
+  first.begin(run);
+  second.begin(run);
+  EXPECT_NE(first.path(), second.path());
+  EXPECT_EQ(second.path().filename(), "example-20260102T030405Z-2");
+}
+
+TEST_F(ResultFolderTest, AnOutputThatIsAFileIsASystemErrorThatNamesIt) {
+  std::ofstream(output_ / "taken") << "x";
+  ResultFolder folder(output_ / "taken");
+  try {
+    folder.begin(testing::example_run());
+    FAIL() << "a file is no folder";
+  } catch (const std::system_error& error) {
+    EXPECT_NE(std::string(error.what()).find("taken"), std::string::npos);
+  }
+}
+
+TEST_F(ResultFolderTest, CsvPhasesAddUpToTheDuration) {
+  const std::string csv = checkpoints_csv(testing::example_run());
+  EXPECT_NE(csv.find("1,false,1,0.400000000,10.000000,3800000000,4000000000,1,"), std::string::npos) << csv;
+}
+
+}  // namespace
+}  // namespace ckptsim::simulator

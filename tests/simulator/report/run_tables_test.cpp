@@ -1,0 +1,98 @@
+#include "simulator/report/run_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "simulator/report/plan_tables.h"
+#include "tests/simulator/report/example_run.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RunTables, APassTableComparesMeasuredPassesWithTheFirstOfThem) {
+  const Table table = pass_table(testing::example_run());
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(table.rows[0][0], "warm-up 1");
+  EXPECT_EQ(table.rows[0].back(), "-") << "a warm-up pass stands in no comparison";
+  EXPECT_EQ(table.rows[1][2], "0.450") << "0.4 and 0.5 s";
+  EXPECT_EQ(table.rows[1].back(), "1.000");
+  EXPECT_EQ(table.rows[3][2], "0.650");
+  EXPECT_EQ(table.rows[3].back(), "1.444");
+  EXPECT_EQ(table.rows[1][3], "0.071") << "the sample deviation of 0.4 and 0.5";
+}
+
+TEST(RunTables, ASingleCheckpointHasNoDeviation) {
+  RunResult run = testing::example_run();
+  for (PassResult& pass : run.passes) {
+    pass.checkpoints.resize(1);
+    summarise_pass(pass);
+  }
+  EXPECT_EQ(pass_table(run).rows[1][3], "-");
+}
+
+TEST(RunTables, ACheckpointTableNamesTheStraggler) {
+  const Table table = checkpoint_table(testing::example_run());
+  ASSERT_EQ(table.rows.size(), 8U);
+  EXPECT_EQ(table.rows[2][2], "0.400");
+  EXPECT_EQ(table.rows[2][3], "10.000") << "4 GB in 0.4 s";
+  EXPECT_EQ(table.rows[2][4], "rank 1");
+}
+
+TEST(RunTables, EveryReportNamesModelTrainingStateAndLayoutAndSaysScaled) {
+  RunResult run = testing::example_run();
+  for (const TableFormat format : {TableFormat::kText, TableFormat::kMarkdown}) {
+    const std::string text = run_report(run, format);
+    EXPECT_THAT(text, HasSubstr("llama3.1-8b, adam8bit, "));
+    EXPECT_THAT(text, HasSubstr("layout deepspeed"));
+    EXPECT_THAT(text, HasSubstr("SCALED by 0.5"));
+    EXPECT_THAT(text, HasSubstr("/mnt/nvme0"));
+  }
+  run.config.scale = 1;
+  EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("SCALED")));
+}
+
+TEST(RunTables, WarnsWhereNothingIsSynced) {
+  RunResult run = testing::example_run();
+  run.config.checkpoint.fsync = "off";
+  EXPECT_THAT(conditions(run), HasSubstr("may be those of memory"));
+}
+
+TEST(PlanTables, RanksThatWriteTheSameAreOneRow) {
+  RunPlan plan;
+  for (std::int64_t rank = 0; rank < 8; ++rank) {
+    plan.ranks.push_back({.rank = rank,
+                          .tensor = rank % 4,
+                          .pipeline = rank / 4,
+                          .data = 0,
+                          .payload_bytes = rank < 4 ? 10U : 20U,
+                          .file_bytes = 30,
+                          .disk_bytes = 30,
+                          .files = 2});
+  }
+  const Table table = rank_table(plan);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0][0], "0-3");
+  EXPECT_EQ(table.rows[1][4], "20");
+}
+
+TEST(PlanTables, CapacitiesHoldTheDesignsCheckpointsAPass) {
+  RunConfig config;
+  RunPlan plan;
+  plan.disk_bytes = 1'636'200'000'000;
+  plan.file_bytes = plan.disk_bytes;
+  std::map<std::string, std::string> count_by_capacity;
+  for (const auto& row : capacity_table(config, plan).rows)
+    count_by_capacity[row[0]] = row[1];
+  EXPECT_EQ(count_by_capacity.at("6.40"), "3");
+  EXPECT_EQ(count_by_capacity.at("7.68"), "4");
+  EXPECT_EQ(count_by_capacity.at("12.80"), "6");
+  EXPECT_EQ(count_by_capacity.at("15.36"), "8");
+}
+
+}  // namespace
+}  // namespace ckptsim::simulator
