@@ -15,12 +15,12 @@ constexpr std::size_t kStepBytes = kGeneratorsPerBlock * sizeof(std::uint64_t);
 using Vector128 = std::uint64_t __attribute__((vector_size(16)));
 
 // One source for every instruction set: inlined into functions that differ only in their target, with the
-// widest vector that each has. The loops over `vectors` have constant bounds and vanish; a loop over scalars
+// widest vector that each has. The loops over vectors have constant bounds and vanish; a loop over scalars
 // would leave it to the optimiser whether the state stays in registers.
 template <typename Vector>
 [[gnu::always_inline]] inline void generate_blocks(std::uint64_t key, std::uint64_t first_block,
                                                    std::size_t blocks, std::byte* out) {
-  constexpr std::size_t kVectors = kStepBytes / sizeof(Vector);
+  constexpr std::size_t vectors = kStepBytes / sizeof(Vector);
   const std::uint64_t second_key = splitmix64_mix(~key);
   for (std::size_t block = 0; block < blocks; ++block) {
     std::uint64_t first_words[kGeneratorsPerBlock];
@@ -30,13 +30,13 @@ template <typename Vector>
       first_words[generator] = splitmix64_at(key, steps);
       second_words[generator] = splitmix64_at(second_key, steps);
     }
-    Vector first[kVectors];
-    Vector second[kVectors];
+    Vector first[vectors];
+    Vector second[vectors];
     std::memcpy(first, first_words, kStepBytes);
     std::memcpy(second, second_words, kStepBytes);
     for (std::size_t step = 0; step < kContentBlockBytes / kStepBytes; ++step) {
 #pragma GCC unroll 4
-      for (std::size_t v = 0; v < kVectors; ++v) {
+      for (std::size_t v = 0; v < vectors; ++v) {
         Vector x = first[v];
         const Vector y = second[v];
         x ^= x << 23;

@@ -22,7 +22,7 @@ void check_alignment(std::uint64_t alignment_bytes) {
 }
 
 std::string root_folder(const std::string& file_name) {
-  const std::string root = file_name.substr(0, file_name.rfind('.'));
+  std::string root = file_name.substr(0, file_name.rfind('.'));
   if (root.empty() || root.size() > kLongestRoot || file_name.find_first_of("/\\") != std::string::npos) {
     throw std::invalid_argument(fmt::format("'{}' is not the name of an archive", file_name));
   }

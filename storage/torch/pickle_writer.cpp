@@ -84,8 +84,8 @@ class Pickler {
     for (const std::int64_t value : values) {
       put_integer(value);
     }
-    constexpr char kTupleOfSize[] = {kTuple1, kTuple2, kTuple3};
-    put_opcode(values.size() > 3 ? kTuple : kTupleOfSize[values.size() - 1]);
+    constexpr char tuple_of_size[] = {kTuple1, kTuple2, kTuple3};
+    put_opcode(values.size() > 3 ? kTuple : tuple_of_size[values.size() - 1]);
     memoize();
   }
 
@@ -186,8 +186,8 @@ void put_tensor(Pickler& pickler, const TensorSpec& tensor, std::uint64_t number
 
 void check_shape(const FileSpec& file, const Entry& entry, const TensorSpec& tensor) {
   // Empty dimensions count as one: the strides must fit as well.
-  constexpr auto kMostBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  std::uint64_t room = kMostBytes / size_bytes(tensor.type);
+  constexpr auto most_bytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  std::uint64_t room = most_bytes / size_bytes(tensor.type);
   for (const std::int64_t dimension : tensor.shape) {
     if (dimension < 0 || (dimension > 0 && room / static_cast<std::uint64_t>(dimension) == 0)) {
       throw std::invalid_argument(

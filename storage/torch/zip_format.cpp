@@ -21,12 +21,13 @@ Narrow narrow(std::uint64_t value, Narrow sentinel) {
   return static_cast<Narrow>(std::min<std::uint64_t>(value, sentinel));
 }
 
-// Empty unless the entry is zip64; the same in the local header and in the directory.
-std::string encode_zip64_extra(const ZipEntry& entry) {
+// Empty unless the entry is zip64. The compressed size is apart because torch does not know it yet when it
+// writes the local header: there it is 0.
+std::string encode_zip64_extra(const ZipEntry& entry, std::uint64_t compressed_bytes) {
   std::string values;
   if (is_far(entry.bytes)) {
     append_little_endian(values, entry.bytes);
-    append_little_endian(values, entry.bytes);
+    append_little_endian(values, compressed_bytes);
   }
   if (is_far(entry.header_offset)) {
     append_little_endian(values, entry.header_offset);
@@ -68,7 +69,7 @@ std::uint64_t local_header_bytes(const ZipEntry& entry, std::uint64_t alignment_
 
 std::string encode_local_header(const ZipEntry& entry, std::uint64_t alignment_bytes) {
   const std::uint64_t padding = padding_bytes(entry, alignment_bytes);
-  std::string extra = encode_zip64_extra(entry);
+  std::string extra = encode_zip64_extra(entry, 0);
   append_little_endian(extra, kPaddingExtraId);
   append_little_endian(extra, static_cast<std::uint16_t>(padding));
   extra.append(padding, 'Z');
@@ -115,7 +116,7 @@ std::uint64_t directory_entry_bytes(const ZipEntry& entry) {
 }
 
 std::string encode_directory_entry(const ZipEntry& entry) {
-  const std::string extra = encode_zip64_extra(entry);
+  const std::string extra = encode_zip64_extra(entry, entry.bytes);
   std::string header;
   append_little_endian(header, kDirectoryEntrySignature);
   append_little_endian(header, std::uint32_t{0});  // version made by and needed

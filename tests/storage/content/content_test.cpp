@@ -43,15 +43,15 @@ TEST(Content, IsTheSameForever) {
 }
 
 TEST(Content, IsTheSameInPiecesOfAnySizeAtAnyPlace) {
-  constexpr std::uint64_t kStart = (std::uint64_t{1} << 33) + 123;
-  const std::vector<std::byte> at_once = content_of(example_address(), kStart, 40 * kBlockBytes + 77);
+  constexpr std::uint64_t start = (std::uint64_t{1} << 33) + 123;
+  const std::vector<std::byte> at_once = content_of(example_address(), start, 40 * kBlockBytes + 77);
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
     std::vector<std::byte> pieces(at_once.size());
     const std::size_t longest = round % 2 == 0 ? 300 : 3 * kBlockBytes;
     for (std::size_t done = 0; done < pieces.size();) {
       const std::size_t bytes = std::min(pieces.size() - done, std::size_t{random() % longest});
-      Content(example_address()).fill(kStart + done, std::span(pieces).subspan(done, bytes));
+      Content(example_address()).fill(start + done, std::span(pieces).subspan(done, bytes));
       done += bytes;
     }
     ASSERT_EQ(pieces, at_once) << "round " << round;
@@ -75,14 +75,14 @@ TEST(Content, DoesNotCompress) {
 }
 
 TEST(Content, HasAllByteValuesEquallyOften) {
-  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  constexpr std::size_t sample_bytes = std::size_t{1} << 20;
   std::vector<double> counts(256);
-  for (const std::byte byte : content_of(example_address(), 0, kBytes)) {
+  for (const std::byte byte : content_of(example_address(), 0, sample_bytes)) {
     counts[std::to_integer<std::size_t>(byte)] += 1;
   }
   double chi_squared = 0;
   for (const double count : counts) {
-    chi_squared += (count - kBytes / 256.0) * (count - kBytes / 256.0) / (kBytes / 256.0);
+    chi_squared += (count - sample_bytes / 256.0) * (count - sample_bytes / 256.0) / (sample_bytes / 256.0);
   }
   EXPECT_GT(chi_squared, 170.0);  // 255 degrees of freedom: mean 255, standard deviation 22.6
   EXPECT_LT(chi_squared, 340.0);
@@ -102,20 +102,20 @@ bool insert_blocks(std::set<std::string>& seen, const ContentAddress& address, s
 
 TEST(Content, NeverRepeatsABlockUnderAnotherAddress) {
   std::set<std::string> seen;
-  constexpr std::size_t kBlocks = 8;
+  constexpr std::size_t blocks_each = 8;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     for (std::uint64_t pass = 0; pass < 4; ++pass) {
       for (std::uint64_t checkpoint = 0; checkpoint < 4; ++checkpoint) {
         for (const char* file : {"a.pt", "b.pt", "ab.pt", "ba.pt"}) {
           for (std::uint64_t tensor = 0; tensor < 4; ++tensor) {
-            ASSERT_TRUE(insert_blocks(seen, {seed, pass, checkpoint, file, tensor}, kBlocks))
+            ASSERT_TRUE(insert_blocks(seen, {seed, pass, checkpoint, file, tensor}, blocks_each))
                 << seed << " " << pass << " " << checkpoint << " " << file << " " << tensor;
           }
         }
       }
     }
   }
-  EXPECT_EQ(seen.size(), std::size_t{4 * 4 * 4 * 4 * 4 * kBlocks});
+  EXPECT_EQ(seen.size(), blocks_each * 4 * 4 * 4 * 4 * 4);
 }
 
 TEST(Content, NeverRepeatsABlockWithinATensor) {
