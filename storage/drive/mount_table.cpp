@@ -26,16 +26,16 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 // The kernel writes space, tab, newline and backslash as a backslash and three octal digits.
 std::string unescape(std::string_view field) {
-  constexpr std::size_t kDigits = 3;
+  constexpr std::size_t digit_count = 3;
   std::string plain;
   for (std::size_t i = 0; i < field.size(); ++i) {
     unsigned code = 0;
-    if (field[i] == '\\' && i + kDigits < field.size()) {
+    if (field[i] == '\\' && i + digit_count < field.size()) {
       const char* const digits = field.data() + i + 1;
-      const auto [end, error] = std::from_chars(digits, digits + kDigits, code, 8);
-      if (error == std::errc() && end == digits + kDigits) {
+      const auto [end, error] = std::from_chars(digits, digits + digit_count, code, 8);
+      if (error == std::errc() && end == digits + digit_count) {
         plain.push_back(static_cast<char>(code));
-        i += kDigits;
+        i += digit_count;
         continue;
       }
     }

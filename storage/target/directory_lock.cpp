@@ -52,8 +52,8 @@ void write_holder(int lock, const std::filesystem::path& path) {
 
 Descriptor take_directory_lock(const Folder& folder) {
   const std::filesystem::path path = folder.path / kLockFile;
-  constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor lock(openat(folder.descriptor.get(), kLockFile, kFlags, kLockMode));
+  constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor lock(openat(folder.descriptor.get(), kLockFile, flags, kLockMode));
   if (!lock.valid() && errno == ELOOP) {
     throw UnsuitableTarget(
         fmt::format("{} is a link; a lock that lies elsewhere protects nothing", path.string()));

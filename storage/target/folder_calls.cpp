@@ -117,8 +117,8 @@ void remove_folder(const Folder& parent, const std::string& name) {
 
 void write_synced(const Folder& folder, const std::string& name, std::string_view text) {
   const std::filesystem::path path = folder.path / name;
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor file(openat(folder.descriptor.get(), name.c_str(), kFlags, kFileMode));
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor file(openat(folder.descriptor.get(), name.c_str(), flags, kFileMode));
   if (!file.valid()) throw_last_error("create", path);
   write_all(file.get(), text, path);
   if (fsync(file.get()) != 0) throw_last_error("sync", path);

@@ -61,8 +61,8 @@ class TargetTest : public testing::TestWithParam<Case> {
     target_ = make();
   }
   static std::unique_ptr<Target> make(std::uint64_t depth = kDepth) {
-    static const SteadyClock kClock;
-    return make_target({GetParam().kind, kBlock, depth, 4096, GetParam().registered}, kClock);
+    static const SteadyClock clock;
+    return make_target({GetParam().kind, kBlock, depth, 4096, GetParam().registered}, clock);
   }
   [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
 
@@ -447,16 +447,24 @@ std::string page_cache_case_name(const testing::TestParamInfo<std::tuple<Case, b
   return std::string(backend.name) + (sync ? "Synced" : "Unsynced");
 }
 
-const auto kAll = testing::Values(kIoUring, kIoUringUnregistered, kDirect, kBuffered, kNull);
-const auto kStoring = testing::Values(kIoUring, kIoUringUnregistered, kDirect, kBuffered);
-const auto kDirectOnes = testing::Values(kIoUring, kIoUringUnregistered, kDirect);
+auto all() {
+  return testing::Values(kIoUring, kIoUringUnregistered, kDirect, kBuffered, kNull);
+}
 
-INSTANTIATE_TEST_SUITE_P(Backends, AnyTarget, kAll, case_name);
-INSTANTIATE_TEST_SUITE_P(Backends, AnyTargetDeathTest, kAll, case_name);
-INSTANTIATE_TEST_SUITE_P(Backends, StoringTarget, kStoring, case_name);
-INSTANTIATE_TEST_SUITE_P(Backends, DirectTarget, kDirectOnes, case_name);
-INSTANTIATE_TEST_SUITE_P(Backends, DirectTargetDeathTest, kDirectOnes, case_name);
-INSTANTIATE_TEST_SUITE_P(Backends, PageCache, testing::Combine(kDirectOnes, testing::Bool()),
+auto storing() {
+  return testing::Values(kIoUring, kIoUringUnregistered, kDirect, kBuffered);
+}
+
+auto direct() {
+  return testing::Values(kIoUring, kIoUringUnregistered, kDirect);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, AnyTarget, all(), case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, AnyTargetDeathTest, all(), case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, StoringTarget, storing(), case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, DirectTarget, direct(), case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, DirectTargetDeathTest, direct(), case_name);
+INSTANTIATE_TEST_SUITE_P(Backends, PageCache, testing::Combine(direct(), testing::Bool()),
                          page_cache_case_name);
 
 }  // namespace

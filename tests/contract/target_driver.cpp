@@ -77,17 +77,17 @@ std::vector<Completion> TargetDriver::write(int file, const std::string& bytes, 
 
 std::error_code TargetDriver::write_file(const std::string& path, const std::string& bytes, bool sync,
                                          OpenMode mode) {
-  constexpr int kFile = 7;
-  if (const auto opened = open(kFile, path, mode); opened.error) return opened.error;
+  constexpr int file = 7;
+  if (const auto opened = open(file, path, mode); opened.error) return opened.error;
   std::error_code first;
   const auto note = [&first](const Completion& completion) {
     if (!first) first = completion.error;
   };
-  for (const Completion& completion : write(kFile, bytes))
+  for (const Completion& completion : write(file, bytes))
     note(completion);
-  note(simple(Request::Kind::kSetLength, kFile, bytes.size()));
-  if (sync) note(simple(Request::Kind::kSync, kFile));
-  note(simple(Request::Kind::kClose, kFile));
+  note(simple(Request::Kind::kSetLength, file, bytes.size()));
+  if (sync) note(simple(Request::Kind::kSync, file));
+  note(simple(Request::Kind::kClose, file));
   return first;
 }
 

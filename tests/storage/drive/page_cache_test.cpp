@@ -46,9 +46,9 @@ TEST(PageCache, AnEmptyFileHasNoPages) {
 
 TEST(PageCache, CountsBeyondTheFirstWindowOfALargeFile) {
   const test::TemporaryFolder folder;
-  constexpr off_t kFar = off_t{3} << 30;
+  constexpr off_t far_offset = off_t{3} << 30;
   const Descriptor file(open((folder / "file").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  ASSERT_EQ(pwrite(file.get(), "x", 1, kFar), 1);
+  ASSERT_EQ(pwrite(file.get(), "x", 1, far_offset), 1);
   EXPECT_EQ(count_cached_pages_by_mincore(file.get()), 1U);
 }
 

@@ -51,8 +51,8 @@ inline bool forbid_system_call(long number, int error) {
 // An ordinary user with that limit on locked memory, whoever runs the tests.
 inline bool limit_locked_memory(rlim_t bytes) {
   const rlimit limit{bytes, bytes};
-  constexpr uid_t kNobody = 65534;
-  return setrlimit(RLIMIT_MEMLOCK, &limit) == 0 && (geteuid() != 0 || seteuid(kNobody) == 0);
+  constexpr uid_t nobody = 65534;
+  return setrlimit(RLIMIT_MEMLOCK, &limit) == 0 && (geteuid() != 0 || seteuid(nobody) == 0);
 }
 
 }  // namespace ckptsim::test

@@ -16,7 +16,6 @@ namespace ckptsim::storage {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 class IoUringTargetDeathTest : public testing::Test {
  protected:
@@ -26,8 +25,8 @@ class IoUringTargetDeathTest : public testing::Test {
 };
 
 std::unique_ptr<Target> make(RegisteredBuffers registered) {
-  static const SteadyClock kClock;
-  return make_target({Backend::kIoUring, 1U << 20U, 4, 4096, registered}, kClock);
+  static const SteadyClock clock;
+  return make_target({Backend::kIoUring, 1U << 20U, 4, 4096, registered}, clock);
 }
 
 std::string complain_unless(const std::string& text, const std::string& part) {

@@ -25,7 +25,7 @@ class MarkedDirectoryRemoval : public testing::Test {
   // A checkpoint of two files, one more in a sub-folder, a manifest and a temporary: five files.
   fs::path make_checkpoint(int checkpoint) {
     directory_.make_checkpoint_folder("run", checkpoint);
-    const fs::path folder = MarkedDirectory::checkpoint_path(target_.path(), "run", checkpoint);
+    fs::path folder = MarkedDirectory::checkpoint_path(target_.path(), "run", checkpoint);
     write_text(folder / "a.pt", std::string(10000, 'a'));
     write_text(folder / "b.pt", std::string(5000, 'b'));
     fs::create_directory(folder / "part");
