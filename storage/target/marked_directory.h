@@ -31,7 +31,8 @@ class MarkedDirectory {
   [[nodiscard]] static std::filesystem::path checkpoint_path(const std::filesystem::path& target,
                                                              std::string_view run, int checkpoint);
 
-  // Bytes allocated to what an earlier run of that name left (what removing it would free).
+  // Bytes allocated to what an earlier run of that name left (what removing it would free). Refuses as
+  // remove_run does.
   [[nodiscard]] std::uint64_t run_bytes(std::string_view run) const;
   // The same without a lock, and without making anything where there is no ckptsim/ yet.
   [[nodiscard]] static std::uint64_t run_bytes_under(const std::filesystem::path& target,
@@ -39,7 +40,7 @@ class MarkedDirectory {
 
   // Removes what an earlier run of that name left: of every checkpoint first its manifests, then a directory
   // fsync, then its files, then the folder. Returns the number of files removed. Refuses, before anything is
-  // removed, where a folder holds what this program did not make.
+  // removed, where a folder holds what this program did not make (UnsuitableTarget names it).
   std::uint64_t remove_run(std::string_view run);
 
   // Removes one checkpoint in the same order; nothing happens where there is none.
@@ -53,7 +54,7 @@ class MarkedDirectory {
   void remove_manifests(std::string_view run, int checkpoint);
 
   // Writes NAME/checkpoint_NN/FILE under a temporary name, fsyncs it, renames it, fsyncs the folder: two
-  // fsyncs.
+  // fsyncs. FILE is manifest*.json (else std::invalid_argument, since removal would not recognise it).
   void publish_manifest(std::string_view run, int checkpoint, std::string_view file, std::string_view text);
 
   // Returns unused blocks of the file system to the drive (FITRIM). std::system_error where it cannot.

@@ -74,7 +74,11 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  // The caller keeps writes_in_flight() below queue_depth() before it submits another write (asserted).
+  // The caller keeps writes_in_flight() below queue_depth() before it submits another write, and uses a
+  // file's number again only after that file was closed (asserted). Errors of a request are its completion's;
+  // a file that is not open is EBADF there. submit(), poll() and wait() throw std::system_error only when the
+  // backend itself fails (an io_uring that no longer answers), which leaves the target fit for destruction
+  // only.
   void submit(Request request);
 
   // The next completion that has already arrived, without blocking. False: none has.
@@ -90,6 +94,7 @@ class Target {
   // Touches every buffer, so that first-touch page faults are not measured.
   void warm_up();
 
+  // Submitted and not yet delivered by poll() or wait(), finished or not; of these, the writes.
   [[nodiscard]] std::uint64_t pending() const noexcept { return pending_; }
   [[nodiscard]] std::uint64_t writes_in_flight() const noexcept { return writes_in_flight_; }
   [[nodiscard]] std::uint64_t sync_calls() const noexcept { return sync_calls_; }  // kSync and kSyncDirectory
