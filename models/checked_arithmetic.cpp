@@ -6,7 +6,7 @@ namespace ckptsim::models {
 namespace {
 
 [[noreturn]] void throw_too_large() {
-  throw ConfigError("/model", "/model: a size passes 2^63 - 1; make the model's dimensions smaller");
+  throw ConfigError("/model", "model: a size passes 2^63 - 1; make the model's dimensions smaller");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void check_dimensions_positive(const Transformer& model) {
   }};
   for (const auto& [key, value] : dimensions) {
     if (value < 1) {
-      throw ConfigError("/model", fmt::format("/model: {} is {}; it has to be at least 1", key, value));
+      throw ConfigError("/model", fmt::format("model: {} is {}; it has to be at least 1", key, value));
     }
   }
 }
@@ -38,14 +38,13 @@ void check_heads(const Transformer& model) {
   if (model.hidden_size % model.attention_heads != 0) {
     throw ConfigError(
         "/model",
-        fmt::format("/model: {} attention_heads do not divide hidden_size {}; choose a divisor of it",
+        fmt::format("model: {} attention_heads do not divide hidden_size {}; choose a divisor of it",
                     model.attention_heads, model.hidden_size));
   }
   if (model.attention_heads % model.kv_heads != 0) {
     throw ConfigError(
-        "/model",
-        fmt::format("/model: {} kv_heads do not divide {} attention_heads; choose a divisor of them",
-                    model.kv_heads, model.attention_heads));
+        "/model", fmt::format("model: {} kv_heads do not divide {} attention_heads; choose a divisor of them",
+                              model.kv_heads, model.attention_heads));
   }
 }
 

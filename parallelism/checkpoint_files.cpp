@@ -36,7 +36,7 @@ const Layout& layout_named(std::string_view name) {
   if (found == kLayouts.end()) {
     throw ConfigError(
         "/checkpoint/layout",
-        fmt::format("/checkpoint/layout: '{}' is unknown; choose one of: {}", name, known_names()));
+        fmt::format("checkpoint.layout: '{}' is unknown; choose one of: {}", name, known_names()));
   }
   return *found;
 }

@@ -17,7 +17,7 @@ constexpr double kTooLarge = 9223372036854775808.0;
 
 void check_scale(double scale) {
   if (!std::isfinite(scale) || scale <= 0) {
-    throw ConfigError("/scale", fmt::format("/scale is {}; it has to be above 0", scale));
+    throw ConfigError("/scale", fmt::format("scale is {}; it has to be above 0", scale));
   }
 }
 
@@ -25,7 +25,7 @@ std::int64_t scaled(std::int64_t dimension, double factor) {
   // round() takes halves away from zero: up, for what is positive.
   const double value = std::round(static_cast<double>(dimension) * factor);
   if (value >= kTooLarge) {
-    throw ConfigError("/scale", "/scale makes a dimension pass 2^63 - 1; choose a smaller scale");
+    throw ConfigError("/scale", "scale makes a dimension pass 2^63 - 1; choose a smaller scale");
   }
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(value));
 }

@@ -23,24 +23,25 @@ constexpr std::int64_t kMostRanks = std::int64_t{1} << 31;
 
 struct Dimension {
   std::string_view pointer;
+  std::string_view key;
   std::int64_t size = 1;
 };
 
 // Each size stays below 2^31 before it is multiplied, so no product here can overflow.
 void check_sizes(const Topology& topology) {
-  const std::array<Dimension, 3> dimensions{{{"/parallelism/tensor", topology.tensor},
-                                             {"/parallelism/pipeline", topology.pipeline},
-                                             {"/parallelism/data", topology.data}}};
+  const std::array<Dimension, 3> dimensions{
+      {{"/parallelism/tensor", "parallelism.tensor", topology.tensor},
+       {"/parallelism/pipeline", "parallelism.pipeline", topology.pipeline},
+       {"/parallelism/data", "parallelism.data", topology.data}}};
   std::int64_t ranks = 1;
-  for (const auto& [pointer, size] : dimensions) {
+  for (const auto& [pointer, key, size] : dimensions) {
     if (size < 1) {
-      throw ConfigError(std::string(pointer),
-                        fmt::format("{} is {}; it has to be at least 1", pointer, size));
+      throw ConfigError(std::string(pointer), fmt::format("{} is {}; it has to be at least 1", key, size));
     }
     if (size > kMostRanks / ranks) {
       throw ConfigError(
           std::string(pointer),
-          fmt::format("{} is {}, which makes more than 2^31 ranks; choose a smaller one", pointer, size));
+          fmt::format("{} is {}, which makes more than 2^31 ranks; choose a smaller one", key, size));
     }
     ranks *= size;
   }
@@ -51,7 +52,7 @@ void check_zero_stage(const Topology& topology) {
   if (stage != 0 && stage != 1 && stage != 3) {
     throw ConfigError(
         "/parallelism/zero_stage",
-        fmt::format("/parallelism/zero_stage is {}; choose 0 (nothing sliced), 1 (optimizer sliced) or 3 "
+        fmt::format("parallelism.zero_stage is {}; choose 0 (nothing sliced), 1 (optimizer sliced) or 3 "
                     "(weights and optimizer sliced)",
                     stage));
   }
@@ -61,7 +62,7 @@ void check_stages(const Topology& topology, const Transformer& model) {
   if (topology.pipeline > model.layers) {
     throw ConfigError(
         "/parallelism/pipeline",
-        fmt::format("/parallelism/pipeline is {}, but {} has only {} layers; choose at most that many stages",
+        fmt::format("parallelism.pipeline is {}, but {} has only {} layers; choose at most that many stages",
                     topology.pipeline, model.name, model.layers));
   }
 }
@@ -89,7 +90,7 @@ void check_cuts(const Topology& topology, const Transformer& model) {
     if (dimension % topology.tensor != 0) {
       throw ConfigError(
           "/parallelism/tensor",
-          fmt::format("/parallelism/tensor is {}, which does not divide dimension {} ({}) of {}; choose "
+          fmt::format("parallelism.tensor is {}, which does not divide dimension {} ({}) of {}; choose "
                       "a divisor of {}",
                       topology.tensor, *parameter.cut, dimension, parameter.name, common_divisor));
     }

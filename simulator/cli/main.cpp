@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Example:\n  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n\n"
       "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable; 4 I/O error during the run;\n"
-      "5 verification failed; 130 interrupted.");
+      "5 a file is not what it should be.");
   try {
     return parse_and_run(app, argc, argv);
   } catch (const ckptsim::simulator::RunFailure& failure) {

@@ -72,7 +72,7 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
   } else if (options.format.csv) {
     text = simulator::checkpoints_csv(result);
   } else {
-    text = simulator::run_report(result, options.format.table()) + "Result: " + folder + "\n";
+    text = simulator::run_report(result, options.format.table()) + "\nResult: " + folder + "\n";
   }
   std::fputs(text.c_str(), stdout);
 }

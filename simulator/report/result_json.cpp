@@ -56,6 +56,7 @@ Json to_json(const SaveResult& save) {
     targets.push_back({{"target", target.target},
                        {"idle_ns", target.idle_ns},
                        {"idle_share", target.idle_share},
+                       {"idle_resolution_ns", target.resolution_ns},
                        {"mean_depth", target.mean_depth}});
   }
   Json ranks = Json::array();
@@ -83,6 +84,7 @@ Json to_json(const CheckpointResult& checkpoint) {
           {"checkpoint", checkpoint.checkpoint},
           {"prepare_ns", checkpoint.prepare_ns},
           {"manifest_ns", checkpoint.manifest_ns},
+          {"pause_ns", checkpoint.pause_ns},
           {"save", to_json(checkpoint.save)}};
 }
 
@@ -97,14 +99,17 @@ Json to_json(const PassResult& pass) {
   Json checkpoints = Json::array();
   for (const CheckpointResult& checkpoint : pass.checkpoints)
     checkpoints.push_back(to_json(checkpoint));
+  // A pass that failed before its first checkpoint has no figures, rather than zeros.
+  const auto figure = [&](double value) { return pass.checkpoints.empty() ? Json(nullptr) : Json(value); };
   return {{"pass", pass.pass},
           {"warmup", pass.warmup},
-          {"between_ns", pass.between_ns},
-          {"save_average_s", pass.average_s},
+          {"delete_ns", pass.delete_ns},
+          {"trim_ns", pass.trim_ns},
+          {"save_average_s", figure(pass.average_s)},
           {"save_stdev_s", pass.stdev_s.has_value() ? Json(*pass.stdev_s) : Json(nullptr)},
-          {"save_min_s", pass.min_s},
-          {"save_max_s", pass.max_s},
-          {"throughput_gb_per_s", pass.throughput_gb_per_s},
+          {"save_min_s", figure(pass.min_s)},
+          {"save_max_s", figure(pass.max_s)},
+          {"throughput_gb_per_s", figure(pass.throughput_gb_per_s)},
           {"checkpoints", std::move(checkpoints)}};
 }
 

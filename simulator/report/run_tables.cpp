@@ -128,8 +128,8 @@ std::string conditions(const RunResult& run) {
 }
 
 std::string run_report(const RunResult& run, TableFormat format) {
-  return headline(run.config, run.plan) + "\n\n" + render(checkpoint_table(run), format) + "\n" +
-         render(pass_table(run), format) + "\n" + conditions(run);
+  return headline(run.config, run.plan) + "\n" + conditions(run) + "\n" +
+         render(checkpoint_table(run), format) + "\n" + render(pass_table(run), format);
 }
 
 }  // namespace ckptsim::simulator

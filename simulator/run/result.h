@@ -37,10 +37,11 @@ struct RankSave {
 
 // What one target saw of a checkpoint, over the checkpoint's whole duration.
 struct TargetSave {
-  std::size_t target = 0;    // its number in environment.targets
-  std::int64_t idle_ns = 0;  // no data I/O in flight from any of its ranks
-  double idle_share = 0;     // of the duration
-  double mean_depth = 0;     // data I/Os in flight, time-weighted
+  std::size_t target = 0;          // its number in environment.targets
+  std::int64_t idle_ns = 0;        // no data I/O in flight from any of its ranks
+  double idle_share = 0;           // of the duration
+  std::int64_t resolution_ns = 0;  // gaps shorter than this may be missing from idle_ns (0: none is)
+  double mean_depth = 0;           // data I/Os in flight, time-weighted
 };
 
 enum class Bound { kDrive, kHost, kSync, kOneRank };
@@ -66,13 +67,15 @@ struct CheckpointResult {
   std::int64_t checkpoint = 0;  // from 1
   SaveResult save;
   std::int64_t prepare_ns = 0;   // folders, old manifests: outside the duration
-  std::int64_t manifest_ns = 0;  // checking sizes, writing the manifest: outside the duration
+  std::int64_t manifest_ns = 0;  // writing the manifest: outside the duration
+  std::int64_t pause_ns = 0;     // before the checkpoint, where pause_seconds asks for it
 };
 
 struct PassResult {
   std::int64_t pass = 0;
   bool warmup = false;
-  std::int64_t between_ns = 0;  // deleting and trimming before the pass
+  std::int64_t delete_ns = 0;  // removing the pass before, under `delete`: outside every duration
+  std::int64_t trim_ns = 0;    // and trimming, where asked for
   std::vector<CheckpointResult> checkpoints;
   double average_s = 0;
   std::optional<double> stdev_s;  // sample standard deviation; none for a single checkpoint

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/backend_choice.h"
 #include "simulator/run/checkpoint_runner.h"
@@ -174,10 +175,25 @@ class Run {
         workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, clock_));
       }
     });
-    const storage::TargetFacts facts = workers_.front()->facts();
-    result_.effective.backend = facts.backend;
-    result_.effective.registered_buffers = facts.registered_buffers;
-    result_.effective.registered_reason = facts.registered_reason;
+    gather_facts();
+  }
+
+  // Registered buffers are reported only where every rank has them.
+  void gather_facts() {
+    std::vector<std::string> reasons;
+    for (const auto& worker : workers_) {
+      const storage::TargetFacts facts = worker->facts();
+      result_.effective.backend = facts.backend;
+      reasons.push_back(facts.registered_buffers ? "" : "not registered: " + facts.registered_reason);
+    }
+    result_.effective.registered_buffers = true;
+    for (const std::string& part : communicator_.all_gather(pack(reasons))) {
+      for (const std::string& reason : unpack(part)) {
+        if (reason.empty() || !result_.effective.registered_buffers) continue;
+        result_.effective.registered_buffers = false;
+        result_.effective.registered_reason = reason.substr(reason.find(": ") + 2);
+      }
+    }
   }
 
   void remove_earlier_run() {
@@ -215,12 +231,14 @@ class Run {
     result_.passes.push_back({.pass = number, .warmup = warmup});
     PassResult& pass = result_.passes.back();
     const bool first = result_.passes.size() == 1;
-    if (!first && config_.checkpoint.between_passes == "delete") pass.between_ns = delete_checkpoints();
+    if (!first && config_.checkpoint.between_passes == "delete") delete_checkpoints(pass);
     for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
-      if (ordinal_ > 0) pause();
+      const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
       pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
+      pass.checkpoints.back().pause_ns = pause_ns;
       summarise_pass(pass);
       on_process_0([&] { journal_.checkpoint(pass.checkpoints.back()); });
+      progress_.end_checkpoint();
     }
   }
 
@@ -230,12 +248,15 @@ class Run {
     return policy == "overwrite" ? storage::OpenMode::kOverwrite : storage::OpenMode::kTruncate;
   }
 
-  [[nodiscard]] std::int64_t delete_checkpoints() {
-    if (workspace_ == nullptr) return 0;
+  void delete_checkpoints(PassResult& pass) {
+    if (workspace_ == nullptr) return;
     const storage::Clock::Time start = clock_.now();
     workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass);
-    if (config_.checkpoint.trim) workspace_->trim();
-    return (clock_.now() - start).count();
+    const storage::Clock::Time deleted = clock_.now();
+    pass.delete_ns = (deleted - start).count();
+    if (!config_.checkpoint.trim) return;
+    workspace_->trim();
+    pass.trim_ns = (clock_.now() - deleted).count();
   }
 
   CheckpointResult save_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint,
@@ -272,14 +293,15 @@ class Run {
     if (communicator_.process() == 0) {
       result.save = summarise_save(std::move(outcome.ranks), outcome.barrier_to_barrier_ns, writes_nothing_);
     }
-    progress_.end_checkpoint();
     return result;
   }
 
-  // The others wait for process 0 at the next barrier.
-  void pause() const {
-    if (communicator_.process() != 0 || config_.checkpoint.pause_seconds <= 0) return;
+  // The others wait for process 0 at the next barrier. Returns how long the pause was.
+  [[nodiscard]] std::int64_t pause() const {
+    if (communicator_.process() != 0 || config_.checkpoint.pause_seconds <= 0) return 0;
+    const storage::Clock::Time start = clock_.now();
     std::this_thread::sleep_for(std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+    return (clock_.now() - start).count();
   }
 
   Communicator& communicator_;

@@ -54,6 +54,12 @@ fs::path token_path(const std::string& target, const std::string& run, std::size
   return fs::path(target) / fmt::format(".ckptsim-token-{}-{}", run, group);
 }
 
+void make_token(const fs::path& path, const std::string& text) {
+  std::ofstream token(path);
+  token << text << std::flush;
+  if (!token) throw storage::UnsuitableTarget(fmt::format("{}: cannot be written", path.string()));
+}
+
 // The same on every process, and not that of another run on the same targets.
 std::string run_token(Communicator& communicator) {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
@@ -110,21 +116,31 @@ void Workspace::find_shared_targets() {
   const auto token_of = [&](std::size_t where, std::size_t whose) {
     return token_path(config_.storage.targets[groups_[where].target], run, whose);
   };
-  together(communicator_, ExitCode::kUnsuitable, [&] {
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (!leads(groups_[i])) continue;
-      std::ofstream token(token_of(i, i));
-      token << run << std::flush;
-      if (!token)
-        throw storage::UnsuitableTarget(fmt::format("{}: cannot be written", token_of(i, i).string()));
-    }
-  });
+  std::vector<std::filesystem::path> made;
+  const auto remove_tokens = [&made] {
+    for (const fs::path& token : made)
+      fs::remove(token);
+  };
   std::vector<std::string> mine;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (!leads(groups_[i])) continue;
-    for (std::size_t k = 0; k < groups_.size(); ++k) {
-      if (fs::exists(token_of(i, k))) mine.push_back(fmt::format("{} {}", i, k));
-    }
+  try {
+    together(communicator_, ExitCode::kUnsuitable, [&] {
+      for (std::size_t i = 0; i < groups_.size(); ++i) {
+        if (!leads(groups_[i])) continue;
+        make_token(token_of(i, i), run);
+        made.push_back(token_of(i, i));
+      }
+    });
+    together(communicator_, ExitCode::kUnsuitable, [&] {
+      for (std::size_t i = 0; i < groups_.size(); ++i) {
+        if (!leads(groups_[i])) continue;
+        for (std::size_t k = 0; k < groups_.size(); ++k) {
+          if (fs::exists(token_of(i, k))) mine.push_back(fmt::format("{} {}", i, k));
+        }
+      }
+    });
+  } catch (const RunFailure&) {
+    remove_tokens();
+    throw;
   }
   std::vector<std::vector<std::size_t>> sees(groups_.size());
   for (const std::string& part : communicator_.all_gather(pack(mine))) {
@@ -133,11 +149,7 @@ void Workspace::find_shared_targets() {
       sees[std::stoul(pair.substr(0, blank))].push_back(std::stoul(pair.substr(blank + 1)));
     }
   }
-  together(communicator_, ExitCode::kUnsuitable, [&] {
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (leads(groups_[i])) fs::remove(token_of(i, i));
-    }
-  });
+  together(communicator_, ExitCode::kUnsuitable, remove_tokens);
   groups_ = join_shared(std::move(groups_), sees);
 }
 
@@ -202,12 +214,21 @@ std::int64_t Workspace::checkpoints_that_fit(const RunPlan& plan) {
                               config_.checkpoint.fill_fraction);
 }
 
+// What an earlier run of this name left may be what fills the target, and goes anyway.
+std::uint64_t Workspace::alignment_of(storage::MarkedDirectory& directory) const {
+  try {
+    return storage::prove_direct_io(directory.path()).io_alignment;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_space_on_device || directory.remove_run(config_.name) == 0) throw;
+  }
+  return storage::prove_direct_io(directory.path()).io_alignment;
+}
+
 void Workspace::prove_direct_io() {
   std::uint64_t alignment = 1;
   together(communicator_, ExitCode::kUnsuitable, [&] {
-    for (auto& [group, directory] : led_) {
-      alignment = std::max(alignment, storage::prove_direct_io(directory->path()).io_alignment);
-    }
+    for (auto& [group, directory] : led_)
+      alignment = std::max(alignment, alignment_of(*directory));
   });
   for (const std::string& part : communicator_.all_gather(std::to_string(alignment))) {
     io_alignment_ = std::max<std::uint64_t>(io_alignment_, std::stoull(part));

@@ -62,6 +62,7 @@ class Workspace {
     return group.leader_process == communicator_.process();
   }
   void check_targets();
+  [[nodiscard]] std::uint64_t alignment_of(storage::MarkedDirectory& directory) const;
   void find_shared_targets();
   void gather_environment();
 

@@ -45,7 +45,13 @@ constexpr unsigned kStatxDirectAlign = 0x2000;  // STATX_DIOALIGN
                   folder.string(), file_system_facts(folder).type, reason));
 }
 
+// A full file system says nothing of direct I/O: its caller may be able to free space.
 [[noreturn]] void refuse_by_system(const std::filesystem::path& folder, const char* action, int error) {
+  if (error == ENOSPC || error == EDQUOT) {
+    throw std::system_error(
+        error, std::system_category(),
+        fmt::format("direct I/O cannot be tried in {} for lack of space: {}", folder.string(), action));
+  }
   throw UnsuitableTarget(fmt::format("direct I/O cannot be tried in {}: {}: {}", folder.string(), action,
                                      std::system_category().message(error)));
 }

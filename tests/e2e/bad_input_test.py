@@ -40,9 +40,9 @@ class BadConfiguration(EndToEnd):
                 self.refused(2, "plan", SHIPPED, "--set", f"{key}={value}", words=[key.split(".")[-1]])
 
     def test_sizes_that_overflow(self):
-        model = {"name": "huge", "layers": 1, "hidden_size": 2**40, "ffn_hidden_size": 2**40, "attention_heads": 1,
-                 "kv_heads": 1, "vocabulary_size": 2**40}
-        self.refused(2, "plan", self.config({"model": model}), words=["model"])
+        model = {"name": "huge", "layers": 100_000, "hidden_size": 2**24, "ffn_hidden_size": 2**24,
+                 "attention_heads": 1, "kv_heads": 1, "vocabulary_size": 2**31}
+        self.refused(2, "plan", self.config({"model": model, "training_state": "adam-mixed"}), words=["model", "2^63"])
         model["layers"] = 2**70
         self.refused(2, "plan", self.config({"model": model}), words=["layers"])
 

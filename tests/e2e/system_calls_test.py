@@ -5,7 +5,7 @@ import unittest
 
 from support import EndToEnd, checkpoint
 
-CALL = re.compile(r"\b(fsync|fdatasync)\(\d+<([^>]*)>\)")
+CALL = re.compile(r"\b(fsync|fdatasync)\(\d+<([^>]*)>")  # strace may print the rest of a call on another line
 OPEN = re.compile(r'open(?:at)?\([^"]*"([^"]*\.pt)", ([A-Z_|]+)')
 SMALL8B = ["llama3.1-8b-tp1pp1-dp8", "--scale", "0.0001", "--set", "parallelism.tensor=2", "--set",
            "parallelism.pipeline=2", "--set", "parallelism.data=1", "--set", "parallelism.zero_stage=0"]
