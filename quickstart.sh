@@ -35,14 +35,11 @@ run() {
 
 allow_mpirun
 echo "Running the main job on $target"
-if ! run 2>"$log"; then
+if ! run --progress plain 2> >(tee "$log" >&2); then
+  wait # for tee: the message is in the log by then
   # The program never writes through the page cache unasked; where that is all there is, it names the backend.
   backend="$(sed -n 's/^ckptsim: .*--backend \([a-z_]*\).*/\1/p' "$log" | head -n 1)"
-  if [ -z "$backend" ]; then
-    cat "$log" >&2
-    exit 1
-  fi
-  grep '^ckptsim: ' "$log" >&2
+  [ -n "$backend" ] || exit 1
   echo "This file system has no direct I/O: running again with --backend $backend, through the page cache" >&2
-  run --backend "$backend"
+  run --progress plain --backend "$backend"
 fi
