@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <new>
 #include <system_error>
+#include <vector>
 
 #include "models/errors.h"
 #include "storage/errors.h"
@@ -40,6 +42,13 @@ bool comes_before(const Failure& a, const Failure& b) {
   return a.rank < b.rank;
 }
 
+// Asked only when something went wrong.
+bool several_hosts(Communicator& communicator) {
+  const std::vector<std::string> hosts = communicator.all_gather(host_name());
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& host) { return host != hosts.front(); });
+}
+
 }  // namespace
 
 void agree(Communicator& communicator, const std::optional<Failure>& mine) {
@@ -53,7 +62,9 @@ void agree(Communicator& communicator, const std::optional<Failure>& mine) {
   if (first->rank >= 0) {
     throw RunFailure(first->code, fmt::format("rank {} on {}: {}", first->rank, first->host, first->message));
   }
-  throw RunFailure(first->code, first->message);
+  throw RunFailure(first->code, several_hosts(communicator)
+                                    ? fmt::format("on {}: {}", first->host, first->message)
+                                    : first->message);
 }
 
 Failure failure_of(const std::exception& error, ExitCode system_code) {

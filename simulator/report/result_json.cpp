@@ -179,7 +179,7 @@ Json flags(const RunResult& run) {
   for (const PassResult& pass : run.passes)
     bound = bound || generator_bound(pass);
   return {{"scaled", run.config.scale < 1},
-          {"fsync", run.config.checkpoint.fsync != "off"},
+          {"fsync", run.config.checkpoint.fsync != "off" && run.effective.backend != "null"},
           {"direct_io", run.effective.direct_io},
           {"generator_bound", bound}};
 }

@@ -114,6 +114,10 @@ std::string conditions(const RunResult& run) {
                 ? ", registered buffers"
                 : fmt::format(", buffers not registered ({})", run.effective.registered_reason);
   }
+  if (run.effective.backend == "null") {
+    return text +
+           ".\nThe bytes are made and dropped: nothing was written or synced, no drive was measured.\n";
+  }
   text += fmt::format(".\nfsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
   text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n", checkpoint.between_passes,
                       run.config.storage.drive_state);

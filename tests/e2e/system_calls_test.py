@@ -1,6 +1,7 @@
 """What the kernel sees: how often which file is synced, how it is opened, what stays in the page cache."""
 import collections
 import re
+import subprocess
 import unittest
 
 from support import EndToEnd, checkpoint
@@ -69,6 +70,22 @@ class SystemCalls(EndToEnd):
                 data = [(path, flags) for path, flags in opened if "_states" in path]
                 self.assertEqual(len(data), 72)
                 self.assertTrue(all("O_DIRECT" in flags and "O_EXCL" in flags for _, flags in data), data)
+
+    def test_direct_backends_leave_no_cached_pages(self):
+        for backend in ("direct", "io_uring"):
+            for fsync in ("file", "end", "off"):
+                with self.subTest(backend=backend, fsync=fsync):
+                    target, _, _ = self.trace("--backend", backend, "--set", f"checkpoint.fsync={fsync}", passes=2)
+                    self.assertEqual(self.cached_pages(target), {})
+        target, _, _ = self.trace("--backend", "buffered")
+        self.assertEqual(len(self.cached_pages(target)), 72, "the check itself finds pages where there are some")
+
+    def cached_pages(self, target):
+        """Data files with pages in the page cache, asked of the kernel without reading them."""
+        text = subprocess.run(["fincore", "--noheadings", "--raw", "--output", "PAGES,FILE", *self.files_of(target)],
+                              capture_output=True, text=True, check=True).stdout
+        pages = {file: int(count) for count, file in (line.split(" ", 1) for line in text.splitlines())}
+        return {file: count for file, count in pages.items() if count > 0}
 
     def test_later_passes_truncate_inside_the_open_or_not_at_all(self):
         for policy, flag in (("truncate", "O_TRUNC"), ("overwrite", None), ("delete", "O_EXCL")):

@@ -62,6 +62,13 @@ TEST(RunTables, WarnsWhereNothingIsSynced) {
   EXPECT_THAT(conditions(run), HasSubstr("may be those of memory"));
 }
 
+TEST(RunTables, ClaimNoSyncWhereNothingIsWritten) {
+  RunResult run = testing::example_run();
+  run.effective.backend = "null";
+  EXPECT_THAT(conditions(run), HasSubstr("no drive was measured"));
+  EXPECT_THAT(conditions(run), ::testing::Not(HasSubstr("fsynced")));
+}
+
 TEST(PlanTables, RanksThatWriteTheSameAreOneRow) {
   RunPlan plan;
   for (std::int64_t rank = 0; rank < 8; ++rank) {
