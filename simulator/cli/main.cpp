@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <system_error>
 
 #include "models/errors.h"
 #include "simulator/cli/command.h"
@@ -22,12 +21,21 @@ bool speaks() {
   return ckptsim::simulator::launcher_of_environment().process == 0;
 }
 
-int report(ExitCode code, const std::string& message) {
-  if (speaks()) fmt::print(stderr, "ckptsim: {}\n", message);
+int report(ExitCode code, const char* message) noexcept {
+  if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", message);
   return static_cast<int>(code);
 }
 
-int parse_and_run(CLI::App& app, int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
+  ckptsim::cli::remember_command_line(argc, argv);
+  CLI::App app("ckptsim: how long does a training checkpoint take on this drive, and does it stay that way?",
+               "ckptsim");
+  app.set_version_flag("--version", std::string("ckptsim ") + ckptsim::simulator::version());
+  app.require_subcommand(1);
+  app.footer(
+      "Example:\n  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n\n"
+      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable; 4 I/O error during the run;\n"
+      "5 a file is not what it should be.");
   int exit_code = 0;
   ckptsim::cli::add_run_command(app, exit_code);
   ckptsim::cli::add_plan_command(app, exit_code);
@@ -38,7 +46,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     if (speaks()) app.exit(success);
     return 0;
   } catch (const CLI::ParseError& error) {
-    return report(ExitCode::kUsage, std::string(error.what()) + "; see ckptsim --help");
+    return report(ExitCode::kUsage, (std::string(error.what()) + "; see ckptsim --help").c_str());
   }
   return exit_code;
 }
@@ -46,17 +54,8 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ckptsim::cli::remember_command_line(argc, argv);
-  CLI::App app("ckptsim: how long does a training checkpoint take on this drive, and does it stay that way?",
-               "ckptsim");
-  app.set_version_flag("--version", std::string("ckptsim ") + ckptsim::simulator::version());
-  app.require_subcommand(1);
-  app.footer(
-      "Example:\n  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n\n"
-      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable; 4 I/O error during the run;\n"
-      "5 a file is not what it should be.");
   try {
-    return parse_and_run(app, argc, argv);
+    return parse_and_run(argc, argv);
   } catch (const ckptsim::simulator::RunFailure& failure) {
     return report(failure.code(), failure.what());
   } catch (const ckptsim::ConfigError& error) {
@@ -65,8 +64,6 @@ int main(int argc, char** argv) {
     return report(ExitCode::kUnsuitable, error.what());
   } catch (const ckptsim::storage::FormatError& error) {
     return report(ExitCode::kVerification, error.what());
-  } catch (const std::system_error& error) {
-    return report(ExitCode::kInputOutput, error.what());
   } catch (const std::exception& error) {
     return report(ExitCode::kInputOutput, error.what());
   }

@@ -39,7 +39,7 @@ struct RunOptions {
 simulator::RunConfig load_config(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
   for (const auto& [key, value] : options.settings)
-    overrides.push_back(key + "=" + value);
+    overrides.push_back(fmt::format("{}={}", key, value));
   simulator::RunConfig config = simulator::load_run_config(options.config, overrides);
   if (!options.targets.empty()) config.storage.targets = options.targets;
   return config;

@@ -33,9 +33,9 @@ void wait_politely(MPI_Request& request, const char* call) {
   constexpr microseconds kLongestPause{500};
   microseconds pause{20};
   int done = 0;
-  for (int attempt = 0;; ++attempt) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
-    if (done != 0) return;
+  for (int attempt = 0; done == 0; ++attempt) {
+    check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), call);
+    if (done != 0) break;
     if (attempt < kYields) {
       std::this_thread::yield();
       continue;
@@ -43,6 +43,7 @@ void wait_politely(MPI_Request& request, const char* call) {
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);
   }
+  check(MPI_Wait(&request, MPI_STATUS_IGNORE), call);  // it is complete: this only frees it
 }
 
 int checked_length(const std::string& text) {
