@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every check there is: installs what is missing, builds with warnings as errors, formats, tidies, and tests, then the
-# unit and contract tests once more under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The one check: installs what is missing, holds format, builds with warnings as errors, tidies, and runs every test, the
+# unit and contract tests once more under AddressSanitizer and UndefinedBehaviorSanitizer. Only what is labelled `slow`
+# (minutes of soaking) is left to: ctest --test-dir build/dev -L slow
 set -euo pipefail
 cd "$(dirname "$0")"
 source .ci/common.sh

@@ -5,6 +5,7 @@
 #   ./quickstart.sh                          in a folder of this checkout
 #   CKPTSIM_TARGET=/mnt/nvme0 ./quickstart.sh   on the drive that is mounted there
 set -euo pipefail
+[ -z "${CKPTSIM_TARGET:-}" ] || CKPTSIM_TARGET="$(realpath "$CKPTSIM_TARGET")"
 cd "$(dirname "$0")"
 source .ci/common.sh
 
@@ -15,31 +16,45 @@ echo "Building the release"
 rm -f build-configure.log
 cmake --build --preset release
 
-target="${CKPTSIM_TARGET:-$PWD/quickstart-target}"
-[ -n "${CKPTSIM_TARGET:-}" ] || mkdir -p "$target"
 name=quickstart # a run of its own: it never removes another run's checkpoints
 log="$(mktemp)"
+finished=
+if [ -n "${CKPTSIM_TARGET:-}" ]; then
+  target="$CKPTSIM_TARGET"
+else
+  target="$(mktemp -d "$PWD/quickstart-target.XXXXXX")"
+fi
 
 clean_up() {
+  # A run that was told to end still writes: it goes first.
+  [ -z "$(jobs -p)" ] || { kill $(jobs -p) && wait; } 2>/dev/null || true
   rm -f "$log"
-  # Only what this run made, and only where the program's own marker stands.
-  [ ! -f "$target/ckptsim/.ckptsim-directory" ] || rm -rf "$target/ckptsim/$name"
-  [ -n "${CKPTSIM_TARGET:-}" ] || rm -rf "$target"
+  if [ -z "${CKPTSIM_TARGET:-}" ]; then
+    rm -rf "$target" # made above, for this run alone
+  elif [ -n "$finished" ]; then
+    rm -rf "$target/ckptsim/$name" # the program made all of it: it refuses a folder that holds anything else
+  fi
 }
 trap clean_up EXIT
+trap 'exit 130' INT TERM
 
 run() {
   mpirun -np 8 --oversubscribe --bind-to none build/release/ckptsim run llama3.1-405b-tp4pp2 --set name="$name" \
     --scale 0.001 --passes 3 --checkpoints-per-pass 2 --target "$target" --output results "$@"
 }
 
+# In the background and waited for, so that a signal is not held up until it ends.
+run_and_wait() {
+  run "$@" &
+  wait $!
+}
+
 allow_mpirun
 echo "Running the main job on $target"
-if ! run --progress plain 2> >(tee "$log" >&2); then
-  wait # for tee: the message is in the log by then
-  # The program never writes through the page cache unasked; where that is all there is, it names the backend.
-  backend="$(sed -n 's/^ckptsim: .*--backend \([a-z_]*\).*/\1/p' "$log" | head -n 1)"
-  [ -n "$backend" ] || exit 1
-  echo "This file system has no direct I/O: running again with --backend $backend, through the page cache" >&2
-  run --progress plain --backend "$backend"
+if ! run_and_wait --progress plain 2> >(tee "$log" >&2); then
+  # The program never writes through the page cache unasked; where that is all there is, it says so.
+  grep -q '^ckptsim: .*--backend buffered' "$log" || exit 1
+  echo "No direct I/O here: running again with --backend buffered, through the page cache" >&2
+  run_and_wait --progress plain --backend buffered
 fi
+finished=yes

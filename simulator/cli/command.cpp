@@ -1,5 +1,11 @@
 #include "simulator/cli/command.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "simulator/communicator/communicator.h"
+
 namespace ckptsim::cli {
 namespace {
 
@@ -17,6 +23,13 @@ void add_output_format(CLI::App& command, OutputFormat& format) {
   group->add_flag("--csv", format.csv, "Comma-separated values");
   group->add_flag("--markdown", format.markdown, "Markdown tables");
   group->require_option(0, 1);
+}
+
+void print(const std::string& text) {
+  if (simulator::launcher_of_environment().process != 0) return;
+  if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
+  }
 }
 
 void remember_command_line(int argc, char** argv) {

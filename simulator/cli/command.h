@@ -26,6 +26,10 @@ struct OutputFormat {
 };
 void add_output_format(CLI::App& command, OutputFormat& format);
 
+// Writes to stdout, on one process of those that a launcher started. Throws std::system_error where stdout
+// takes less than all of it: a table on a full disk is no success.
+void print(const std::string& text);
+
 // The command line as typed, for the result.
 void remember_command_line(int argc, char** argv);
 [[nodiscard]] const std::string& command_line();

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "models/errors.h"
 #include "simulator/cli/command.h"
 #include "simulator/engine/failure.h"
 #include "storage/torch/archive_reader.h"
@@ -131,6 +133,10 @@ std::string json_report(const InspectOptions& options, const torch::ArchiveConte
 }
 
 int inspect(const InspectOptions& options) {
+  if (!std::filesystem::is_regular_file(options.file)) {
+    throw ConfigError(
+        "", fmt::format("{} is not a file; name one that torch.save or this program wrote", options.file));
+  }
   const torch::ArchiveContents contents = torch::read_archive(options.file);
   const std::vector<CheckedRecord> records = check_records(options, contents);
   std::string text;
@@ -141,7 +147,7 @@ int inspect(const InspectOptions& options) {
   } else {
     text = text_report(options, contents, records);
   }
-  std::fputs(text.c_str(), stdout);
+  print(text);
   int wrong = 0;
   for (const CheckedRecord& checked : records)
     wrong += checked.wrong() ? 1 : 0;
@@ -158,7 +164,11 @@ void add_inspect_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("inspect", "Records, tensors, alignment and CRCs of a torch.save file");
   command->footer("Example:\n  ckptsim inspect layer_000-model_00-model_states.pt");
-  command->add_option("FILE", options->file, "A torch.save file, of this program or any other")->required();
+  command
+      ->add_option(
+          "FILE", options->file,
+          "A torch.save file of this program, or another that holds dicts of tensors, numbers and texts")
+      ->required();
   command->add_flag("--quick", options->quick, "Reads the directory and the pickle, not the payloads");
   add_output_format(*command, options->format);
   command->callback([options, &exit_code] { exit_code = inspect(*options); });

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -27,6 +28,9 @@ int report(ExitCode code, const char* message) noexcept {
 }
 
 int parse_and_run(int argc, char** argv) {
+  // A file past the limit on file sizes is an error of that write, with its place, and not the end of the
+  // process.
+  std::signal(SIGXFSZ, SIG_IGN);
   ckptsim::cli::remember_command_line(argc, argv);
   CLI::App app("ckptsim: how long does a training checkpoint take on this drive, and does it stay that way?",
                "ckptsim");
@@ -40,6 +44,13 @@ int parse_and_run(int argc, char** argv) {
   ckptsim::cli::add_run_command(app, exit_code);
   ckptsim::cli::add_plan_command(app, exit_code);
   ckptsim::cli::add_inspect_command(app, exit_code);
+  const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
+    return report(ExitCode::kUsage,
+                  (std::string(argv[1]) + " is not a command of this version; there are run, plan and "
+                                          "inspect")
+                      .c_str());
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version

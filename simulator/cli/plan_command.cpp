@@ -32,7 +32,7 @@ void print_plan(const PlanOptions& options) {
   } else {
     text = simulator::plan_report(config, plan, options.format.table());
   }
-  std::fputs(text.c_str(), stdout);
+  print(text);
 }
 
 }  // namespace

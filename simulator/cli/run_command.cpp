@@ -36,10 +36,22 @@ struct RunOptions {
   OutputFormat format;
 };
 
+// --scale 0.1 --set scale=0.2: nobody could say which was meant.
+void refuse_second_value(const std::vector<std::string>& overrides, const std::string& key) {
+  for (const std::string& override_text : overrides) {
+    if (override_text.substr(0, override_text.find('=')) != key) continue;
+    throw ConfigError("", fmt::format("--set {}: {} is given by an option of its own as well; give it once",
+                                      override_text, key));
+  }
+}
+
 simulator::RunConfig load_config(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
-  for (const auto& [key, value] : options.settings)
+  for (const auto& [key, value] : options.settings) {
+    refuse_second_value(options.overrides, key);
     overrides.push_back(fmt::format("{}={}", key, value));
+  }
+  if (!options.targets.empty()) refuse_second_value(options.overrides, "storage.targets");
   simulator::RunConfig config = simulator::load_run_config(options.config, overrides);
   if (!options.targets.empty()) config.storage.targets = options.targets;
   return config;
@@ -74,7 +86,7 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
   } else {
     text = simulator::run_report(result, options.format.table()) + "\nResult: " + folder + "\n";
   }
-  std::fputs(text.c_str(), stdout);
+  print(text);
 }
 
 int run_on(simulator::Communicator& communicator, const RunOptions& options) {
@@ -120,7 +132,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("run", "Writes the checkpoints of a run and times them");
   command->footer(
       "Examples:\n"
-      "  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n"
+      "  mpirun -np 8 --bind-to none ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n"
       "  ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0 --scale 0.001 --checkpoints-per-pass 2\n"
       "  ckptsim run llama3.1-405b-tp4pp2 --backend null --scale 0.01 --checkpoints-per-pass 1 --passes 1");
   command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")
@@ -141,8 +153,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--output", options->output, "Where the result's folder is made")
       ->capture_default_str();
-  command->add_flag("--dry-run", options->dry_run,
-                    "Checks everything and says what would be done; writes nothing");
+  command->add_flag(
+      "--dry-run", options->dry_run,
+      "Checks configuration, plan, targets and space, and says what would be done; writes nothing, so that "
+      "direct I/O is not proved");
   command
       ->add_option("--progress", options->progress,
                    "Progress on stderr: auto (a live line on a terminal), plain, none")

@@ -73,6 +73,10 @@ class SaveSequence {
   // When kDone: empty after success. A sequence that was stopped has no error and stopped() is true.
   [[nodiscard]] const std::optional<SaveError>& error() const { return error_; }
   [[nodiscard]] bool stopped() const { return stopped_; }
+  // The file at hand, or the folder where there is none.
+  [[nodiscard]] const std::string& current_path() const {
+    return file_ < files_.size() ? files_[file_].path : directory_;
+  }
   [[nodiscard]] const SaveMeasurement& measurement() const { return measurement_; }
 
  private:

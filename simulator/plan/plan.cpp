@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "models/training_state.h"
@@ -69,17 +72,47 @@ std::uint64_t add(std::uint64_t a, std::uint64_t b) {
   return sum;
 }
 
-RankPlan plan_rank(const RunConfig& config, const parallelism::Topology& topology, std::int64_t rank) {
-  const parallelism::RankCoordinates at = parallelism::coordinates_of(topology, rank);
-  RankPlan plan{.rank = rank, .tensor = at.tensor, .pipeline = at.pipeline, .data = at.data};
-  for (const FilePlan& file : file_plans(config, rank)) {
-    plan.payload_bytes = add(plan.payload_bytes, file.payload_bytes);
-    plan.file_bytes = add(plan.file_bytes, file.file_bytes);
-    plan.disk_bytes = add(plan.disk_bytes, round_up(file.file_bytes, kDiskBlockBytes));
-    ++plan.files;
+// Sizes of a rank's files follow from what it holds and from how long their names are, so that ranks that
+// differ in neither are worked out once: a hundred thousand data-parallel ranks are a handful of different
+// ones.
+class RankPlanner {
+ public:
+  RankPlanner(const RunConfig& config, const parallelism::Topology& topology)
+      : config_(config), topology_(topology) {}
+
+  [[nodiscard]] RankPlan plan(std::int64_t rank) {
+    const parallelism::RankCoordinates at = parallelism::coordinates_of(topology_, rank);
+    const Kind kind{at.pipeline, digits(at.tensor), digits(at.model_parallel), digits(at.data), at.data == 0};
+    const auto [known, is_new] = known_.try_emplace(kind);
+    if (is_new) known->second = work_out(rank);
+    RankPlan plan = known->second;
+    plan.rank = rank;
+    plan.tensor = at.tensor;
+    plan.pipeline = at.pipeline;
+    plan.data = at.data;
+    return plan;
   }
-  return plan;
-}
+
+ private:
+  using Kind = std::tuple<std::int64_t, std::size_t, std::size_t, std::size_t, bool>;
+
+  [[nodiscard]] static std::size_t digits(std::int64_t number) { return std::to_string(number).size(); }
+
+  [[nodiscard]] RankPlan work_out(std::int64_t rank) const {
+    RankPlan plan;
+    for (const FilePlan& file : file_plans(config_, rank)) {
+      plan.payload_bytes = add(plan.payload_bytes, file.payload_bytes);
+      plan.file_bytes = add(plan.file_bytes, file.file_bytes);
+      plan.disk_bytes = add(plan.disk_bytes, round_up(file.file_bytes, kDiskBlockBytes));
+      ++plan.files;
+    }
+    return plan;
+  }
+
+  const RunConfig& config_;
+  const parallelism::Topology& topology_;
+  std::map<Kind, RankPlan> known_;
+};
 
 }  // namespace
 
@@ -88,8 +121,10 @@ RunPlan make_plan(const RunConfig& config) {
   parallelism::check(topology, config.model);
   RunPlan plan;
   plan.parameters = models::parameter_count(config.model);
+  RankPlanner planner(config, topology);
+  plan.ranks.reserve(static_cast<std::size_t>(topology.ranks()));
   for (std::int64_t rank = 0; rank < topology.ranks(); ++rank) {
-    const RankPlan& of_rank = plan.ranks.emplace_back(plan_rank(config, topology, rank));
+    const RankPlan& of_rank = plan.ranks.emplace_back(planner.plan(rank));
     plan.payload_bytes = add(plan.payload_bytes, of_rank.payload_bytes);
     plan.file_bytes = add(plan.file_bytes, of_rank.file_bytes);
     plan.disk_bytes = add(plan.disk_bytes, of_rank.disk_bytes);
@@ -123,6 +158,11 @@ std::int64_t iteration_of(std::uint64_t ordinal) {
   constexpr std::int64_t kFirst = 100'000;
   constexpr std::int64_t kStep = 1'000;
   return kFirst + kStep * static_cast<std::int64_t>(ordinal % 2'000'000);
+}
+
+std::uint64_t content_pass(std::int64_t pass, bool warmup) {
+  constexpr std::uint64_t kFirstWarmup = 1'000'000;  // more passes than a configuration may ask for
+  return static_cast<std::uint64_t>(pass) + (warmup ? kFirstWarmup : 0);
 }
 
 torch::ArchiveOptions archive_options(const RunConfig& config) {

@@ -56,6 +56,10 @@ inline constexpr std::uint64_t kDiskBlockBytes = 4096;
 // saved at.
 [[nodiscard]] std::int64_t iteration_of(std::uint64_t ordinal);
 
+// The pass in the content's address. A warm-up pass has bytes of its own: none of them come again in a
+// measured pass.
+[[nodiscard]] std::uint64_t content_pass(std::int64_t pass, bool warmup);
+
 [[nodiscard]] storage::torch::ArchiveOptions archive_options(const RunConfig& config);
 
 // "1.13" or "current": what torch_dialect `auto` comes to.

@@ -10,6 +10,7 @@
 
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
+#include "storage/errors.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -58,7 +59,14 @@ ResultFolder::~ResultFolder() {
 }
 
 void ResultFolder::begin(const RunResult& run) {
-  path_ = make_unique_folder(output_, run);
+  try {
+    path_ = make_unique_folder(output_, run);
+  } catch (const fs::filesystem_error& error) {
+    throw storage::UnsuitableTarget(
+        fmt::format("cannot make a folder for the result in \"{}\": {}; name another with "
+                    "--output",
+                    output_.string(), error.code().message()));
+  }
   write_file("journal.jsonl", journal_header(run) + "\n");
   sync_folder(output_);
   const fs::path path = path_ / "journal.jsonl";
@@ -88,6 +96,7 @@ void ResultFolder::write_file(const std::string& name, const std::string& text) 
     if (fsync(file) != 0) fail("fsync", temporary);
   } catch (...) {
     close(file);
+    unlink(temporary.c_str());
     throw;
   }
   if (close(file) != 0) fail("close", temporary);
@@ -116,7 +125,7 @@ std::string checkpoints_csv(const RunResult& run) {
                                       fmt::format("{}", save.straggler_rank),
                                       fmt::format("{:.6f}", save.skew),
                                       fmt::format("{:.6f}", save.idle_share),
-                                      save.bound_words.substr(0, save.bound_words.find(':'))};
+                                      std::string(bound_name(save.bound))};
       // The phases of the rank that decided the duration: they add up to it.
       for (std::size_t i = 0; i < kPhases; ++i) {
         std::int64_t phase_ns = 0;

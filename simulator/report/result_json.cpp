@@ -29,25 +29,13 @@ Json to_json(const RankSave& rank) {
           {"duration_ns", rank.duration_ns},
           {"phases", std::move(phases)},
           {"idle_ns", rank.idle_ns},
+          {"cpu_ns", rank.cpu_ns},
+          {"cpu_wait_ns", rank.cpu_wait_ns >= 0 ? Json(rank.cpu_wait_ns) : Json(nullptr)},
           {"latency",
            {{"p50_ns", rank.latency_p50_ns},
             {"p99_ns", rank.latency_p99_ns},
             {"p999_ns", rank.latency_p999_ns},
             {"max_ns", rank.latency_max_ns}}}};
-}
-
-std::string bound_name(Bound bound) {
-  switch (bound) {
-    case Bound::kDrive:
-      return "drive";
-    case Bound::kHost:
-      return "host";
-    case Bound::kSync:
-      return "sync";
-    case Bound::kOneRank:
-      return "one_rank";
-  }
-  return "drive";
 }
 
 Json to_json(const SaveResult& save) {
@@ -72,6 +60,7 @@ Json to_json(const SaveResult& save) {
           {"skew", save.skew},
           {"idle_share", save.idle_share},
           {"generator_bound", save.generator_bound},
+          {"cpu_wait_share", save.cpu_wait_share.has_value() ? Json(*save.cpu_wait_share) : Json(nullptr)},
           {"bound_by", bound_name(save.bound)},
           {"bound_by_words", save.bound_words},
           {"targets", std::move(targets)},
@@ -149,7 +138,8 @@ Json effective_json(const EffectiveSettings& effective) {
           {"registered_buffers", effective.registered_buffers},
           {"registered_reason", effective.registered_reason},
           {"torch_dialect", effective.torch_dialect},
-          {"checkpoints_per_pass", effective.checkpoints_per_pass}};
+          {"checkpoints_per_pass", effective.checkpoints_per_pass},
+          {"checkpoints_reason", effective.checkpoints_reason}};
 }
 
 Json ranks_json(const RunPlan& plan) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <vector>
 
 namespace ckptsim::simulator {
@@ -28,8 +29,9 @@ double phase_share(const SaveResult& save, Phase which) {
   return all > 0 ? 100 * static_cast<double>(part) / static_cast<double>(all) : 0;
 }
 
-std::string share_text(const SaveResult& save, Phase which) {
-  return fmt::format("{:.1f}", phase_share(save, which));
+// Two phases in one column: preallocation stands with creation, the folder's fsync with the files'.
+std::string share_text(const SaveResult& save, Phase which, Phase also) {
+  return fmt::format("{:.1f}", phase_share(save, which) + (which == also ? 0 : phase_share(save, also)));
 }
 
 std::string fsync_words(const std::string& fsync) {
@@ -39,16 +41,16 @@ std::string fsync_words(const std::string& fsync) {
 }
 
 std::string bounds(const RunResult& run) {
-  std::map<std::string, int> count_by_words;
+  std::map<std::string_view, int> count_by_name;
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
-      const std::string& words = checkpoint.save.bound_words;
-      ++count_by_words[words.substr(0, words.find(':'))];
+      ++count_by_name[bound_name(checkpoint.save.bound)];
     }
   }
   std::vector<std::string> parts;
-  for (const auto& [words, count] : count_by_words) {
-    parts.push_back(fmt::format("{} ({} checkpoint{})", words, count, count == 1 ? "" : "s"));
+  parts.reserve(count_by_name.size());
+  for (const auto& [name, count] : count_by_name) {
+    parts.push_back(fmt::format("{} ({} checkpoint{})", name, count, count == 1 ? "" : "s"));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -67,10 +69,12 @@ Table checkpoint_table(const RunResult& run) {
                             seconds_text(seconds(save.duration_ns)),
                             fmt::format("{:.3f}", gb_per_s(save.file_bytes, save.duration_ns)),
                             fmt::format("rank {}", save.straggler_rank), fmt::format("{:.2f}", save.skew),
-                            share_text(save, Phase::kCreate), share_text(save, Phase::kWrite),
-                            share_text(save, Phase::kSync), share_text(save, Phase::kClose),
+                            share_text(save, Phase::kCreate, Phase::kPreallocate),
+                            share_text(save, Phase::kWrite, Phase::kWrite),
+                            share_text(save, Phase::kSync, Phase::kDirectorySync),
+                            share_text(save, Phase::kClose, Phase::kClose),
                             fmt::format("{:.1f}", 100 * save.idle_share),
-                            save.bound_words.substr(0, save.bound_words.find(':'))});
+                            std::string(bound_name(save.bound))});
     }
   }
   return table;
@@ -79,7 +83,7 @@ Table checkpoint_table(const RunResult& run) {
 Table pass_table(const RunResult& run) {
   Table table;
   table.columns = {{"pass"},  {"checkpoints"}, {"average s"}, {"stdev s"},
-                   {"min s"}, {"max s"},       {"GB/s"},      {"vs pass 1"}};
+                   {"min s"}, {"max s"},       {"GB/s"},      {"time / pass 1"}};
   double first_average = 0;
   for (const PassResult& pass : run.passes) {
     if (!pass.warmup && first_average <= 0) first_average = pass.average_s;
@@ -96,31 +100,50 @@ Table pass_table(const RunResult& run) {
 
 std::string headline(const RunConfig& config, const RunPlan& plan) {
   std::string text = fmt::format(
-      "{}, {}, TP{} x PP{} x DP{} (ZeRO {}), layout {}: {:.3f} GB a checkpoint in {} files by {} ranks",
+      "{}, {}, TP{} x PP{} x DP{} (ZeRO {}), layout {}: {:.3f} GB a checkpoint in {} files by {} rank{}",
       config.model.name, config.training_state, config.parallelism.tensor, config.parallelism.pipeline,
       config.parallelism.data, config.parallelism.zero_stage, config.checkpoint.layout,
-      static_cast<double>(plan.file_bytes) / 1e9, plan.files, plan.ranks.size());
+      static_cast<double>(plan.file_bytes) / 1e9, plan.files, plan.ranks.size(),
+      plan.ranks.size() == 1 ? "" : "s");
   if (config.scale < 1) text += fmt::format("; SCALED by {} from the whole model", config.scale);
   return text;
 }
 
+namespace {
+
+std::string backend_words(const RunResult& run) {
+  const EffectiveSettings& effective = run.effective;
+  std::string text = fmt::format("Backend {} ({}), blocks of {} KiB, ", effective.backend,
+                                 effective.backend_reason, run.config.storage.block_bytes / 1024);
+  if (effective.backend == "buffered") return text + "through the page cache, one write at a time a rank.\n";
+  if (effective.backend == "direct") return text + "past the page cache, one write at a time a rank.\n";
+  if (effective.backend == "null") {
+    return text +
+           "made and dropped: nothing was written or synced, no drive was measured and no target used.\n";
+  }
+  text += fmt::format("past the page cache, queue depth {} a rank, ", run.config.storage.queue_depth);
+  return text + (effective.registered_buffers
+                     ? std::string("registered buffers.\n")
+                     : fmt::format("buffers not registered ({}).\n", effective.registered_reason));
+}
+
+std::string between_words(const std::string& policy) {
+  if (policy == "truncate") return "truncate (from pass 2 on, creating a file includes cutting the old one)";
+  if (policy == "overwrite") return "overwrite (from pass 2 on, files are written in place)";
+  return "delete (outside the clock)";
+}
+
+}  // namespace
+
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
-  std::string text = fmt::format("Backend {} ({}), blocks of {} KiB, queue depth {} a rank",
-                                 run.effective.backend, run.effective.backend_reason,
-                                 run.config.storage.block_bytes / 1024, run.config.storage.queue_depth);
-  if (run.effective.backend == "io_uring") {
-    text += run.effective.registered_buffers
-                ? ", registered buffers"
-                : fmt::format(", buffers not registered ({})", run.effective.registered_reason);
-  }
-  if (run.effective.backend == "null") {
-    return text +
-           ".\nThe bytes are made and dropped: nothing was written or synced, no drive was measured.\n";
-  }
-  text += fmt::format(".\nfsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
-  text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n", checkpoint.between_passes,
-                      run.config.storage.drive_state);
+  std::string text = backend_words(run);
+  if (run.effective.backend == "null") return text;
+  text += fmt::format("fsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
+  text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n",
+                      between_words(checkpoint.between_passes), run.config.storage.drive_state);
+  text += fmt::format("{} checkpoints a pass ({}).\n", run.effective.checkpoints_per_pass,
+                      run.effective.checkpoints_reason);
   for (const TargetEnvironment& target : run.environment.targets) {
     text += fmt::format("Target {} on {}: {} on {}, {:.1f} GB, {:.1f} GB free before the run.\n", target.path,
                         target.host, target.file_system, target.source,

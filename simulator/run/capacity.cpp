@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "simulator/engine/failure.h"
 
@@ -36,15 +37,32 @@ std::vector<TargetSpace> by_file_system(const std::vector<TargetSpace>& targets)
     same.path += " and " + target.path;
     same.checkpoint_bytes += target.checkpoint_bytes;
     same.own_bytes += target.own_bytes;
+    same.checkpoint_files += target.checkpoint_files;
   }
   return merged;
 }
 
-std::int64_t auto_count(const TargetSpace& target, double fill_fraction) {
+Capacity auto_capacity(const TargetSpace& target, double fill_fraction) {
   const auto size = static_cast<double>(target.checkpoint_bytes);
   const double of_capacity = std::floor(fill_fraction * static_cast<double>(target.capacity_bytes) / size);
   const double of_available = std::floor(kUsableShare * static_cast<double>(usable(target)) / size);
-  return static_cast<std::int64_t>(std::min(of_capacity, of_available));
+  if (of_capacity <= of_available) {
+    return {static_cast<std::int64_t>(of_capacity),
+            fmt::format("auto: {} of the size of {}", fill_fraction, target.path)};
+  }
+  return {static_cast<std::int64_t>(of_available),
+          fmt::format("auto: limited by the space that is free on {}", target.path)};
+}
+
+// What an earlier run leaves would give its inodes back; how many is not known before it goes.
+void check_files(const TargetSpace& target, std::int64_t checkpoints) {
+  const std::uint64_t needed = target.checkpoint_files * static_cast<std::uint64_t>(checkpoints);
+  if (target.own_bytes > 0 || needed <= target.available_files) return;
+  throw RunFailure(
+      ExitCode::kUnsuitable,
+      fmt::format("{}: {} files are needed for {} checkpoint{} a pass and the file system has room for {} "
+                  "more (inodes); make it with more, or ask for fewer checkpoints",
+                  target.path, needed, checkpoints, checkpoints == 1 ? "" : "s", target.available_files));
 }
 
 void check_fits(const TargetSpace& target, std::int64_t checkpoints) {
@@ -60,15 +78,15 @@ void check_fits(const TargetSpace& target, std::int64_t checkpoints) {
 
 }  // namespace
 
-std::int64_t checkpoints_per_pass(const std::vector<TargetSpace>& targets, std::optional<std::int64_t> asked,
-                                  double fill_fraction) {
-  std::int64_t least = asked.value_or(std::numeric_limits<std::int64_t>::max());
+Capacity checkpoints_per_pass(const std::vector<TargetSpace>& targets, std::optional<std::int64_t> asked,
+                              double fill_fraction) {
+  Capacity least{asked.value_or(std::numeric_limits<std::int64_t>::max()), "as asked"};
   for (const TargetSpace& target : by_file_system(targets)) {
     if (target.checkpoint_bytes == 0) continue;
     check_fits(target, asked.value_or(1));
     if (asked.has_value()) continue;
-    const std::int64_t count = auto_count(target, fill_fraction);
-    if (count < 1) {
+    Capacity capacity = auto_capacity(target, fill_fraction);
+    if (capacity.checkpoints < 1) {
       throw RunFailure(
           ExitCode::kUnsuitable,
           fmt::format("{}: one checkpoint of {} is more than checkpoint.fill_fraction {} of the drive's {} "
@@ -77,8 +95,10 @@ std::int64_t checkpoints_per_pass(const std::vector<TargetSpace>& targets, std::
                       with_gb(static_cast<double>(target.capacity_bytes)),
                       with_gb(static_cast<double>(usable(target)))));
     }
-    least = std::min(least, count);
+    if (capacity.checkpoints < least.checkpoints) least = std::move(capacity);
   }
+  for (const TargetSpace& target : by_file_system(targets))
+    check_files(target, least.checkpoints);
   return least;
 }
 

@@ -1,5 +1,7 @@
 #include "simulator/run/checkpoint_runner.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -7,6 +9,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -51,6 +54,45 @@ class CheckpointRunner::Watch {
   bool failed_ = false;
 };
 
+// The ranks' threads, which wait at the latch until release(). Ends them whatever happens before that: a
+// latch that nobody opened is opened here, together with the request to stop.
+class CheckpointRunner::Threads {
+ public:
+  explicit Threads(Watch& watch) : watch_(watch) {}
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    if (released_) return;
+    watch_.stop = true;
+    release();
+  }
+
+  void start(RankWorker& worker) {
+    try {
+      threads_.emplace_back([&watch = watch_, &worker] {
+        watch.start.wait();
+        worker.run();
+        watch.rank_ended(worker.failure().has_value());
+      });
+    } catch (const std::system_error& error) {
+      throw std::system_error(error.code(),
+                              fmt::format("cannot start a thread for rank {} (raise the limit on processes, "
+                                          "ulimit -u, or launch more processes)",
+                                          worker.place().rank));
+    }
+  }
+
+  void release() {
+    released_ = true;
+    watch_.start.count_down();
+  }
+
+ private:
+  Watch& watch_;
+  bool released_ = false;
+  std::vector<std::jthread> threads_;  // joined first, while the watch still stands
+};
+
 CheckpointRunner::CheckpointRunner(Communicator& communicator,
                                    std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress)
     : communicator_(communicator), workers_(workers), progress_(progress) {
@@ -60,33 +102,25 @@ CheckpointRunner::CheckpointRunner(Communicator& communicator,
 CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
                                          const std::map<long, std::string>& folders) {
   Watch watch(workers_.size());
+  Threads threads(watch);
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers_) {
       worker->prepare(job, folders.at(worker->place().rank), watch.written_bytes, watch.stop);
+      threads.start(*worker);
     }
   });
-  std::vector<std::jthread> threads;
-  for (const auto& worker : workers_) {
-    threads.emplace_back([&watch, &worker = *worker] {
-      watch.start.wait();
-      worker.run();
-      watch.rank_ended(worker.failure().has_value());
-    });
-  }
 
   communicator_.barrier();
   const storage::Clock::Time begin = clock_.now();
-  watch.start.count_down();
+  threads.release();
   wait_for_ranks(watch, static_cast<std::uint32_t>(job.ordinal));
   communicator_.barrier();
   const storage::Clock::Time end = clock_.now();
-  threads.clear();
 
   agree_on_failures();
-  together(communicator_, ExitCode::kInputOutput, [&] {
-    for (const auto& worker : workers_)
-      worker->check_sizes();
-  });
+  for (const auto& worker : workers_)
+    worker->check_sizes();
+  agree_on_failures();
   CheckpointOutcome outcome{.ranks = collect_measurements(), .barrier_to_barrier_ns = (end - begin).count()};
   for (const auto& worker : workers_)
     outcome.manifest_files[worker->place().rank] = worker->manifest_files();

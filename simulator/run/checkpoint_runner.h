@@ -31,6 +31,7 @@ class CheckpointRunner {
 
  private:
   class Watch;
+  class Threads;
 
   void wait_for_ranks(Watch& watch, std::uint32_t checkpoint);
   void tell_others_of_failure(std::uint32_t checkpoint);

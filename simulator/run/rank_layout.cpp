@@ -58,7 +58,9 @@ std::vector<TargetGroup> join_shared(std::vector<TargetGroup> groups,
   std::vector<TargetGroup> joined;
   std::map<std::size_t, std::size_t> position_of_first;  // lowest group seen -> index in joined
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::size_t first = std::min(i, *std::min_element(sees[i].begin(), sees[i].end()));
+    // A leader that does not even see its own token (a file system that lags) shares with nobody.
+    const auto lowest = std::min_element(sees[i].begin(), sees[i].end());
+    const std::size_t first = lowest == sees[i].end() ? i : std::min(i, *lowest);
     const auto [found, is_new] = position_of_first.try_emplace(first, joined.size());
     if (is_new) {
       joined.push_back(std::move(groups[i]));

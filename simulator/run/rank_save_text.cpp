@@ -20,6 +20,8 @@ void for_each_number(Save& save, Visit&& visit) {
   for (auto& phase_ns : save.phase_ns)
     visit(phase_ns);
   visit(save.idle_ns);
+  visit(save.cpu_ns);
+  visit(save.cpu_wait_ns);
   visit(save.depth_integral_ns);
   visit(save.latency_p50_ns);
   visit(save.latency_p99_ns);

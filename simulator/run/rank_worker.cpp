@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -37,6 +38,12 @@ std::string sentence(const SaveError& error) {
   std::string advice;
   if (error.code == std::errc::no_space_on_device) {
     advice = "; the target filled up during the run: free space there or ask for fewer checkpoints a pass";
+  } else if (error.code == std::errc::file_too_large) {
+    advice = "; raise the limit on file sizes (ulimit -f), or use a file system that holds such files";
+  } else if (error.code.value() == EDQUOT) {
+    advice = "; the quota on the target is used up";
+  } else if (error.operation == "preallocate" && error.code == std::errc::operation_not_supported) {
+    advice = "; set storage.preallocate to false";
   } else if (error.code == std::errc::too_many_files_open) {
     advice = "; raise the limit on open files (ulimit -n)";
   }
@@ -81,6 +88,7 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
 }
 
 void RankWorker::run() {
+  const ThreadTimes before = thread_times();
   try {
     sequence_->start();
     while (sequence_->advance() == SaveSequence::Status::kWaiting) {
@@ -88,28 +96,43 @@ void RankWorker::run() {
       target_->wait(completion);
       sequence_->complete(std::move(completion));
     }
+    note_thread_times(before, thread_times());
     if (const std::optional<SaveError>& error = sequence_->error()) {
-      failure_ = Failure{.code = ExitCode::kInputOutput, .message = sentence(*error)};
+      fail({.code = ExitCode::kInputOutput, .message = sentence(*error)});
     }
   } catch (const std::exception& error) {
-    failure_ = failure_of(error, ExitCode::kInputOutput);
-  }
-  if (failure_.has_value()) {
-    failure_->host = place_.host;
-    failure_->rank = place_.rank;
+    // Not a file's error but the backend's own; what it was busy with is known all the same.
+    Failure failure = failure_of(error, ExitCode::kInputOutput);
+    failure.message += fmt::format(", while busy with {}", sequence_->current_path());
+    fail(std::move(failure));
   }
 }
 
-void RankWorker::check_sizes() const {
+void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes& after) {
+  cpu_ns_ = after.cpu_ns - before.cpu_ns;
+  const bool known = before.cpu_wait_ns.has_value() && after.cpu_wait_ns.has_value();
+  cpu_wait_ns_ = known ? *after.cpu_wait_ns - *before.cpu_wait_ns : -1;
+}
+
+void RankWorker::check_sizes() {
   if (config_.storage.backend == "null") return;
   for (const PlannedFile& file : files_) {
-    const std::uint64_t found = std::filesystem::file_size(file.path);
-    if (found != file.file_bytes) {
-      throw std::system_error(std::make_error_code(std::errc::io_error),
-                              fmt::format("{}: {} bytes were planned and written, the file system has {}",
-                                          file.path, file.file_bytes, found));
-    }
+    std::error_code error;
+    const std::uint64_t found = std::filesystem::file_size(file.path, error);
+    if (!error && found == file.file_bytes) continue;
+    fail({.code = ExitCode::kInputOutput,
+          .message = error ? fmt::format("cannot read the size of {} after writing it: {}", file.path,
+                                         error.message())
+                           : fmt::format("{}: {} bytes were planned and written, the file system has {}",
+                                         file.path, file.file_bytes, found)});
+    return;
   }
+}
+
+void RankWorker::fail(Failure failure) {
+  failure.host = place_.host;
+  failure.rank = place_.rank;
+  failure_ = std::move(failure);
 }
 
 RankSave RankWorker::measured() const {
@@ -124,6 +147,8 @@ RankSave RankWorker::measured() const {
                 .sync_calls = measurement.sync_calls,
                 .duration_ns = measurement.phases.duration().count(),
                 .idle_ns = measurement.idle_ns,
+                .cpu_ns = cpu_ns_,
+                .cpu_wait_ns = cpu_wait_ns_,
                 .depth_integral_ns = measurement.depth_integral_ns,
                 .latency_p50_ns = measurement.latency.quantile_ns(0.5),
                 .latency_p99_ns = measurement.latency.quantile_ns(0.99),

@@ -10,6 +10,7 @@
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
 #include "simulator/engine/save_sequence.h"
+#include "simulator/engine/thread_times.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/make_target.h"
@@ -44,8 +45,8 @@ class RankWorker {
 
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
-  // Holds the files' sizes against the plan, asking the file system. Throws std::system_error.
-  void check_sizes() const;
+  // Holds the files' sizes against the plan, asking the file system. A difference is kept for failure().
+  void check_sizes();
 
   [[nodiscard]] RankSave measured() const;
   [[nodiscard]] std::string manifest_files() const;
@@ -53,6 +54,9 @@ class RankWorker {
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
 
  private:
+  void fail(Failure failure);
+  void note_thread_times(const ThreadTimes& before, const ThreadTimes& after);
+
   const RunConfig& config_;
   RankPlace place_;
   std::size_t group_;
@@ -64,6 +68,8 @@ class RankWorker {
   std::uint64_t payload_bytes_ = 0;
   std::unique_ptr<BlockProducer> producer_;
   std::unique_ptr<SaveSequence> sequence_;
+  std::int64_t cpu_ns_ = 0;
+  std::int64_t cpu_wait_ns_ = -1;
   std::optional<Failure> failure_;
 };
 

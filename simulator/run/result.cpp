@@ -12,6 +12,7 @@ namespace ckptsim::simulator {
 namespace {
 
 constexpr double kGeneratorBoundShare = 0.05;  // of write, summed over all ranks
+constexpr double kCpuWaitShare = 0.2;          // of all ranks' time
 constexpr double kOneRankSkew = 1.25;          // longest over median rank
 constexpr double kSyncShare = 0.5;             // of all ranks' time
 
@@ -26,6 +27,7 @@ std::vector<TargetSave> summarise_targets(const std::vector<RankSave>& ranks, st
   std::vector<TargetSave> targets;
   for (const auto& [index, members] : by_target) {
     std::vector<std::vector<Interval>> busy;
+    busy.reserve(members.size());
     std::int64_t depth_integral = 0;
     std::int64_t resolution_ns = 0;
     for (const RankSave* rank : members) {
@@ -39,60 +41,105 @@ std::vector<TargetSave> summarise_targets(const std::vector<RankSave>& ranks, st
       target.idle_share = static_cast<double>(target.idle_ns) / static_cast<double>(duration_ns);
       target.mean_depth = static_cast<double>(depth_integral) / static_cast<double>(duration_ns);
     }
-    targets.push_back(std::move(target));
+    targets.push_back(target);
   }
   return targets;
 }
 
-void say_what_bounded(SaveResult& save, bool writes_nothing) {
-  std::int64_t all_ns = 0;
+struct Verdict {
+  Bound bound = Bound::kDrive;
+  std::string words;
+};
+
+// The first that holds: docs/what-is-timed.md, "Bound by".
+Verdict what_bounded(const SaveResult& save, double sync_share, Sink sink) {
+  if (sink == Sink::kNowhere) {
+    return {Bound::kHost, "the host: nothing is written, so this is the software's own ceiling"};
+  }
+  if (save.generator_bound) {
+    return {Bound::kHost, fmt::format("the host: {:.1f} % of the time in write had no I/O in flight",
+                                      100 * save.idle_share)};
+  }
+  if (save.cpu_wait_share.value_or(0) > kCpuWaitShare) {
+    return {Bound::kHost, fmt::format("the host: ranks waited for a processor {:.0f} % of their time",
+                                      100 * *save.cpu_wait_share)};
+  }
+  if (sink == Sink::kPageCache) {
+    return {Bound::kMemory, "memory: nothing was synced, the page cache took what it could"};
+  }
+  if (save.skew > kOneRankSkew) {
+    return {Bound::kOneRank, fmt::format("one rank: rank {} took {:.2f} times as long as the median rank",
+                                         save.straggler_rank, save.skew)};
+  }
+  if (sync_share > kSyncShare) {
+    return {Bound::kSync,
+            fmt::format("syncing: fsync and close took {:.0f} % of the ranks' time", 100 * sync_share)};
+  }
+  return {
+      Bound::kDrive,
+      fmt::format(
+          "the drive: I/O was in flight for {:.1f} % of the time in write, and fsync and close took {:.0f} %",
+          100 * (1 - save.idle_share), 100 * sync_share)};
+}
+
+// Sums over all ranks.
+struct RankTotals {
+  std::int64_t duration_ns = 0;
+  std::int64_t write_ns = 0;
   std::int64_t sync_ns = 0;
-  for (const RankSave& rank : save.ranks) {
-    all_ns += rank.duration_ns;
-    sync_ns += phase(rank, Phase::kSync) + phase(rank, Phase::kClose) + phase(rank, Phase::kDirectorySync);
+  std::int64_t idle_ns = 0;
+  std::int64_t cpu_wait_ns = 0;
+  bool cpu_wait_known = true;
+};
+
+RankTotals add_up(const std::vector<RankSave>& ranks) {
+  RankTotals totals;
+  for (const RankSave& rank : ranks) {
+    totals.duration_ns += rank.duration_ns;
+    totals.write_ns += phase(rank, Phase::kWrite);
+    totals.sync_ns +=
+        phase(rank, Phase::kSync) + phase(rank, Phase::kClose) + phase(rank, Phase::kDirectorySync);
+    totals.idle_ns += rank.idle_ns;
+    totals.cpu_wait_ns += rank.cpu_wait_ns;
+    totals.cpu_wait_known = totals.cpu_wait_known && rank.cpu_wait_ns >= 0;
   }
-  const double sync_share = all_ns > 0 ? static_cast<double>(sync_ns) / static_cast<double>(all_ns) : 0;
-  if (writes_nothing) {
-    save.bound = Bound::kHost;
-    save.bound_words = "the host: nothing is written, so this is the software's own ceiling";
-  } else if (save.skew > kOneRankSkew) {
-    save.bound = Bound::kOneRank;
-    save.bound_words = fmt::format("one rank: rank {} took {:.2f} times as long as the median rank",
-                                   save.straggler_rank, save.skew);
-  } else if (save.generator_bound) {
-    save.bound = Bound::kHost;
-    save.bound_words =
-        fmt::format("the host: {:.1f} % of the time in write had no I/O in flight", 100 * save.idle_share);
-  } else if (sync_share > kSyncShare) {
-    save.bound = Bound::kSync;
-    save.bound_words =
-        fmt::format("syncing: fsync and close took {:.0f} % of the ranks' time", 100 * sync_share);
-  } else {
-    save.bound = Bound::kDrive;
-    save.bound_words = fmt::format(
-        "the drive: I/O was in flight for {:.1f} % of the time in write, and fsync and close took {:.0f} %",
-        100 * (1 - save.idle_share), 100 * sync_share);
-  }
+  return totals;
+}
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
 }  // namespace
+
+std::string_view bound_name(Bound bound) {
+  switch (bound) {
+    case Bound::kDrive:
+      return "drive";
+    case Bound::kHost:
+      return "host";
+    case Bound::kMemory:
+      return "memory";
+    case Bound::kSync:
+      return "sync";
+    case Bound::kOneRank:
+      return "one_rank";
+  }
+  return "drive";
+}
 
 double gb_per_s(std::uint64_t bytes, std::int64_t ns) {
   return ns > 0 ? static_cast<double>(bytes) / static_cast<double>(ns) : 0;
 }
 
-SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns,
-                          bool writes_nothing) {
+SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns, Sink sink) {
   SaveResult save;
   save.barrier_to_barrier_ns = barrier_to_barrier_ns;
   std::vector<double> durations;
-  std::int64_t idle_ns = 0;
-  std::int64_t write_ns = 0;
+  durations.reserve(ranks.size());
   for (const RankSave& rank : ranks) {
     save.payload_bytes += rank.payload_bytes;
     save.file_bytes += rank.file_bytes;
-    idle_ns += rank.idle_ns;
-    write_ns += phase(rank, Phase::kWrite);
     // Ranks that hold nothing (ZeRO 0, data-parallel copies) are no measure of a typical rank.
     if (rank.file_bytes > 0) durations.push_back(static_cast<double>(rank.duration_ns));
     if (rank.duration_ns > save.duration_ns) {
@@ -102,13 +149,17 @@ SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_b
   }
   const double median_ns = median(durations);
   if (median_ns > 0) save.skew = static_cast<double>(save.duration_ns) / median_ns;
-  if (write_ns > 0) save.idle_share = static_cast<double>(idle_ns) / static_cast<double>(write_ns);
+  const RankTotals totals = add_up(ranks);
+  save.idle_share = share(totals.idle_ns, totals.write_ns);
   save.generator_bound = save.idle_share > kGeneratorBoundShare;
+  if (totals.cpu_wait_known) save.cpu_wait_share = share(totals.cpu_wait_ns, totals.duration_ns);
   save.targets = summarise_targets(ranks, save.duration_ns);
   save.ranks = std::move(ranks);
   for (RankSave& rank : save.ranks)
     rank.busy.clear();
-  say_what_bounded(save, writes_nothing);
+  const Verdict verdict = what_bounded(save, share(totals.sync_ns, totals.duration_ns), sink);
+  save.bound = verdict.bound;
+  save.bound_words = verdict.words;
   return save;
 }
 
@@ -116,6 +167,7 @@ void summarise_pass(PassResult& pass) {
   std::vector<double> durations;
   std::uint64_t bytes = 0;
   std::int64_t total_ns = 0;
+  durations.reserve(pass.checkpoints.size());
   for (const CheckpointResult& checkpoint : pass.checkpoints) {
     durations.push_back(seconds(checkpoint.save.duration_ns));
     bytes += checkpoint.save.file_bytes;

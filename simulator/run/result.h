@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/config/run_config.h"
@@ -26,6 +27,9 @@ struct RankSave {
   std::int64_t duration_ns = 0;
   std::array<std::int64_t, kPhases> phase_ns{};
   std::int64_t idle_ns = 0;
+  std::int64_t cpu_ns = 0;  // its thread ran
+  std::int64_t cpu_wait_ns =
+      0;  // its thread was ready and waited for a processor; -1 where the kernel does not say
   std::int64_t depth_integral_ns = 0;
   std::int64_t latency_p50_ns = 0;
   std::int64_t latency_p99_ns = 0;
@@ -44,7 +48,10 @@ struct TargetSave {
   double mean_depth = 0;           // data I/Os in flight, time-weighted
 };
 
-enum class Bound { kDrive, kHost, kSync, kOneRank };
+enum class Bound { kDrive, kHost, kMemory, kSync, kOneRank };
+
+// "drive", "host", "memory", "sync", "one_rank": the same in every table and file.
+[[nodiscard]] std::string_view bound_name(Bound bound);
 
 struct SaveResult {
   std::int64_t duration_ns = 0;            // the longest rank's
@@ -55,6 +62,8 @@ struct SaveResult {
   double skew = 1;        // longest over median rank
   double idle_share = 0;  // idle_ns over write time, summed over all ranks
   bool generator_bound = false;
+  std::optional<double>
+      cpu_wait_share;  // cpu_wait_ns over durations, summed over all ranks; none where unknown
   Bound bound = Bound::kDrive;
   std::string bound_words;
   std::vector<TargetSave> targets;
@@ -93,7 +102,8 @@ struct TargetEnvironment {
   std::string source;
   std::uint64_t capacity_bytes = 0;
   std::uint64_t available_bytes = 0;  // before the run
-  std::uint64_t earlier_bytes = 0;    // of that name's earlier run, removed before pass 1
+  std::uint64_t available_files = 0;
+  std::uint64_t earlier_bytes = 0;  // of that name's earlier run, removed before pass 1
   std::uint64_t io_alignment = 0;
   std::int64_t earlier_files_removed = 0;
   std::int64_t earlier_removal_ns = 0;
@@ -108,6 +118,7 @@ struct EffectiveSettings {
   std::string registered_reason;
   std::string torch_dialect;
   std::int64_t checkpoints_per_pass = 0;
+  std::string checkpoints_reason;
 };
 
 struct Environment {
@@ -136,9 +147,12 @@ struct RunResult {
 }
 [[nodiscard]] double gb_per_s(std::uint64_t bytes, std::int64_t ns);
 
-// Puts the ranks of a checkpoint together. `writes_nothing`: the backend drops the bytes.
+// Where the bytes of a run end up, as far as a verdict depends on it.
+enum class Sink { kDrive, kPageCache, kNowhere };  // kPageCache: buffered and never synced
+
+// Puts the ranks of a checkpoint together.
 [[nodiscard]] SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns,
-                                        bool writes_nothing);
+                                        Sink sink);
 
 // Fills in the averages from the checkpoints.
 void summarise_pass(PassResult& pass);

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,12 +37,6 @@ std::string kernel_release() {
   utsname name{};
   uname(&name);
   return fmt::format("{} {}", name.sysname, name.release);
-}
-
-// A warm-up pass has bytes of its own: none of them come again in a measured pass.
-std::uint64_t content_pass(std::int64_t pass, bool warmup) {
-  constexpr std::uint64_t kWarmupPasses = 1'000'000;
-  return static_cast<std::uint64_t>(pass) + (warmup ? kWarmupPasses : 0);
 }
 
 class Run {
@@ -117,8 +112,43 @@ class Run {
           "no target: name a folder on the drive to measure with --target DIR (or storage.targets), or "
           "measure the software alone with --backend null");
     }
+    check_settings_have_effect();
     layout_ = make_rank_layout(communicator_, ranks, writes_nothing_ ? 0 : config_.storage.targets.size());
+    check_targets_are_used();
     describe_environment();
+  }
+
+  // What the chosen backend would ignore is refused: nobody shall believe that it was in force.
+  void check_settings_have_effect() const {
+    const StorageConfig& storage = config_.storage;
+    if (storage.registered_buffers == "on" && choice_.backend != storage::Backend::kIoUring) {
+      throw RunFailure(ExitCode::kUsage,
+                       fmt::format("storage.registered_buffers is on, and only io_uring can register "
+                                   "buffers, not the backend {} ({})",
+                                   storage.backend, choice_.reason));
+    }
+    if (!writes_nothing_) return;
+    if (storage.preallocate) {
+      throw RunFailure(ExitCode::kUsage, "storage.preallocate is true, and the backend null has no files");
+    }
+    if (config_.checkpoint.trim) {
+      throw RunFailure(ExitCode::kUsage, "checkpoint.trim is true, and the backend null has no drive");
+    }
+  }
+
+  void check_targets_are_used() const {
+    if (writes_nothing_) return;
+    std::map<std::string, std::set<std::size_t>> used;
+    for (const RankPlace& place : layout_.ranks)
+      used[place.host].insert(place.target);
+    for (const auto& [host, targets] : used) {
+      if (targets.size() == config_.storage.targets.size()) continue;
+      throw RunFailure(
+          ExitCode::kUsage,
+          fmt::format("{} targets are named and {} has {} rank{}, so that some would never be written; name "
+                      "at most as many targets as a host has ranks",
+                      config_.storage.targets.size(), host, targets.size(), targets.size() == 1 ? "" : "s"));
+    }
   }
 
   void describe_environment() {
@@ -141,7 +171,8 @@ class Run {
                          .registered_buffers = false,
                          .registered_reason = "",
                          .torch_dialect = effective_dialect(config_),
-                         .checkpoints_per_pass = config_.checkpoint.checkpoints_per_pass.value_or(0)};
+                         .checkpoints_per_pass = config_.checkpoint.checkpoints_per_pass.value_or(0),
+                         .checkpoints_reason = "as asked"};
     const std::tm now = fmt::gmtime(std::time(nullptr));
     result_.started_utc = communicator_.broadcast(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now));
   }
@@ -151,7 +182,9 @@ class Run {
     if (writes_nothing_) return;
     workspace_ = std::make_unique<Workspace>(communicator_, config_, layout_);
     if (!dry_run_) workspace_->lock();
-    result_.effective.checkpoints_per_pass = workspace_->checkpoints_that_fit(result_.plan);
+    const Capacity capacity = workspace_->checkpoints_that_fit(result_.plan);
+    result_.effective.checkpoints_per_pass = capacity.checkpoints;
+    result_.effective.checkpoints_reason = capacity.reason;
     result_.environment.targets = workspace_->environment();
   }
 
@@ -164,6 +197,7 @@ class Run {
         .registered_buffers = registered_buffers(config_.storage.registered_buffers)};
     if (workspace_ != nullptr) {
       if (choice_.direct_io()) workspace_->prove_direct_io();
+      workspace_->prove_what_comes_later();
       options.io_alignment = workspace_->io_alignment();
       result_.environment.targets = workspace_->environment();
     }
@@ -248,6 +282,12 @@ class Run {
     return policy == "overwrite" ? storage::OpenMode::kOverwrite : storage::OpenMode::kTruncate;
   }
 
+  [[nodiscard]] Sink sink() const {
+    if (writes_nothing_) return Sink::kNowhere;
+    const bool synced = choice_.direct_io() || config_.checkpoint.fsync != "off";
+    return synced ? Sink::kDrive : Sink::kPageCache;
+  }
+
   void delete_checkpoints(PassResult& pass) {
     if (workspace_ == nullptr) return;
     const storage::Clock::Time start = clock_.now();
@@ -291,7 +331,7 @@ class Run {
     }
     result.manifest_ns = (clock_.now() - start).count();
     if (communicator_.process() == 0) {
-      result.save = summarise_save(std::move(outcome.ranks), outcome.barrier_to_barrier_ns, writes_nothing_);
+      result.save = summarise_save(std::move(outcome.ranks), outcome.barrier_to_barrier_ns, sink());
     }
     return result;
   }

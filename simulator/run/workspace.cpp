@@ -5,18 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
-#include "simulator/run/capacity.h"
 #include "simulator/run/manifest.h"
 #include "storage/drive/direct_io_probe.h"
 #include "storage/drive/file_system.h"
+#include "storage/drive/preallocation_probe.h"
 #include "storage/errors.h"
 #include "storage/target/clock.h"
 
@@ -30,6 +32,18 @@ struct Identity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 };
+
+// A target below another's ckptsim/ would put files there that the other takes for foreign.
+void refuse_inside_marked(const std::string& target) {
+  const fs::path place = fs::canonical(target);
+  for (fs::path folder = place; folder != folder.root_path(); folder = folder.parent_path()) {
+    if (!storage::MarkedDirectory::is_marked_folder(folder)) continue;
+    throw storage::UnsuitableTarget(
+        fmt::format("{} is inside {}, where this program keeps the checkpoints of another "
+                    "target; name a folder outside it",
+                    target, folder.string()));
+  }
+}
 
 // Before anything is made: a target that is missing or cannot be written is found on every host that uses it.
 Identity checked_identity(const std::string& target) {
@@ -47,6 +61,7 @@ Identity checked_identity(const std::string& target) {
     throw storage::UnsuitableTarget(fmt::format("{}: {}; choose a folder that this user may write to", target,
                                                 std::generic_category().message(errno)));
   }
+  refuse_inside_marked(target);
   return {status.st_dev, status.st_ino};
 }
 
@@ -170,10 +185,10 @@ void Workspace::gather_environment() {
       const std::string& target = config_.storage.targets[groups_[i].target];
       const storage::FileSystemFacts facts = storage::file_system_facts(target);
       const std::uint64_t own = storage::MarkedDirectory::run_bytes_under(target, config_.name);
-      mine.push_back(
-          pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
-                facts.source, std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes),
-                std::to_string(own), std::to_string(checked_identity(target).device)}));
+      mine.push_back(pack(
+          {std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options, facts.source,
+           std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes), std::to_string(own),
+           std::to_string(facts.available_files), std::to_string(checked_identity(target).device)}));
     }
   });
   environment_.assign(groups_.size(), {});
@@ -190,13 +205,14 @@ void Workspace::gather_environment() {
                              .source = field[4],
                              .capacity_bytes = std::stoull(field[5]),
                              .available_bytes = std::stoull(field[6]),
+                             .available_files = std::stoull(field[8]),
                              .earlier_bytes = std::stoull(field[7])};
-      device_of_group_[group] = std::stoull(field[8]);
+      device_of_group_[group] = std::stoull(field[9]);
     }
   }
 }
 
-std::int64_t Workspace::checkpoints_that_fit(const RunPlan& plan) {
+Capacity Workspace::checkpoints_that_fit(const RunPlan& plan) {
   gather_environment();
   std::vector<TargetSpace> spaces;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -204,9 +220,12 @@ std::int64_t Workspace::checkpoints_that_fit(const RunPlan& plan) {
                       .file_system = fmt::format("{}:{}", groups_[i].host, device_of_group_[i]),
                       .capacity_bytes = environment_[i].capacity_bytes,
                       .available_bytes = environment_[i].available_bytes,
-                      .own_bytes = environment_[i].earlier_bytes};
+                      .own_bytes = environment_[i].earlier_bytes,
+                      .available_files = environment_[i].available_files};
     for (const long rank : groups_[i].ranks) {
-      space.checkpoint_bytes += plan.ranks[static_cast<std::size_t>(rank)].disk_bytes;
+      const RankPlan& of_rank = plan.ranks[static_cast<std::size_t>(rank)];
+      space.checkpoint_bytes += of_rank.disk_bytes;
+      space.checkpoint_files += of_rank.files;
     }
     spaces.push_back(std::move(space));
   }
@@ -219,7 +238,8 @@ std::uint64_t Workspace::alignment_of(storage::MarkedDirectory& directory) const
   try {
     return storage::prove_direct_io(directory.path()).io_alignment;
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::no_space_on_device || directory.remove_run(config_.name) == 0) throw;
+    const bool full = error.code() == std::errc::no_space_on_device || error.code().value() == EDQUOT;
+    if (!full || directory.remove_run(config_.name) == 0) throw;
   }
   return storage::prove_direct_io(directory.path()).io_alignment;
 }
@@ -241,6 +261,15 @@ void Workspace::prove_direct_io() {
   }
   for (TargetEnvironment& target : environment_)
     target.io_alignment = io_alignment_;
+}
+
+void Workspace::prove_what_comes_later() {
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (auto& [group, directory] : led_) {
+      if (config_.storage.preallocate) storage::prove_preallocation(directory->path());
+      if (config_.checkpoint.trim) directory->prove_trim();
+    }
+  });
 }
 
 void Workspace::remove_earlier_run() {
@@ -296,8 +325,10 @@ void Workspace::remove_checkpoints(std::int64_t count) {
 
 void Workspace::trim() {
   together(communicator_, ExitCode::kInputOutput, [&] {
-    for (auto& [group, directory] : led_)
-      directory->trim();
+    std::set<std::pair<std::string, std::uint64_t>> trimmed;  // two targets of one file system are one trim
+    for (auto& [group, directory] : led_) {
+      if (trimmed.emplace(groups_[group].host, device_of_group_[group]).second) directory->trim();
+    }
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
+#include "simulator/run/capacity.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/marked_directory.h"
@@ -35,11 +36,15 @@ class Workspace {
 
   // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s
   // answer. Throws RunFailure 3 naming target, needed and free bytes. Works with and without the lock.
-  [[nodiscard]] std::int64_t checkpoints_that_fit(const RunPlan& plan);
+  [[nodiscard]] Capacity checkpoints_that_fit(const RunPlan& plan);
 
   // Under the lock: io_alignment() holds afterwards on every target.
   void prove_direct_io();
   [[nodiscard]] std::uint64_t io_alignment() const { return io_alignment_; }
+
+  // Under the lock: what the configuration asks of the file system later on is tried now (preallocation,
+  // trimming).
+  void prove_what_comes_later();
 
   // Under the lock: pass 1 always meets new files.
   void remove_earlier_run();

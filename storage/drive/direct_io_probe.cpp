@@ -112,9 +112,9 @@ DirectIoFacts prove_direct_io(const std::filesystem::path& folder) {
   write_probe_block(folder, probe.get(), facts.io_alignment);
   const std::uint64_t cached = count_cached_pages(probe.get());
   if (cached != 0) {
-    refuse(folder,
-           fmt::format("the file system accepts O_DIRECT and caches all the same ({} pages of a probe block)",
-                       cached));
+    refuse(folder, fmt::format("the file system accepts O_DIRECT and caches all the same (pages of a probe "
+                               "block in the page cache: {})",
+                               cached));
   }
   return facts;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <system_error>
 
 #include "storage/drive/mount_table.h"
@@ -37,6 +38,7 @@ FileSystemFacts file_system_facts(const std::filesystem::path& path) {
   facts.block_bytes = space.f_frsize;
   facts.capacity_bytes = space.f_blocks * facts.block_bytes;
   facts.available_bytes = space.f_bavail * facts.block_bytes;
+  facts.available_files = space.f_files == 0 ? std::numeric_limits<std::uint64_t>::max() : space.f_favail;
   facts.read_only = (space.f_flag & ST_RDONLY) != 0;
 
   const auto mounts = parse_mount_table(read_mount_table());

@@ -15,6 +15,8 @@ struct FileSystemFacts {
   std::uint64_t block_bytes = 0;      // f_frsize
   std::uint64_t capacity_bytes = 0;   // f_blocks x f_frsize
   std::uint64_t available_bytes = 0;  // f_bavail x f_frsize
+  std::uint64_t available_files =
+      0;  // f_favail; the largest number where the file system has no limit (f_files 0)
   bool read_only = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <liburing.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -147,7 +148,7 @@ class IoUringTarget final : public Target {
   // What an arrival means for its write: finished (true), or the rest has been started again.
   [[nodiscard]] bool advance(unsigned slot, int result, Completion& completion) {
     Write& write = writes_[slot];
-    if (result == -EINTR || result == -EAGAIN) {
+    if (result == -EINTR) {
       start(slot);
       return false;
     }
@@ -190,11 +191,17 @@ class IoUringTarget final : public Target {
   }
 
   void enter() {
-    for (;;) {
+    constexpr int most_attempts = 1000;
+    for (int attempt = 1;; ++attempt) {
       const int result = io_uring_submit(ring_.get());
       if (result == 1) break;
-      // EAGAIN: the kernel was short of memory for the request, which stays in the ring.
-      if (result == -EINTR || result == -EAGAIN || result == 0) continue;
+      // EAGAIN: the kernel was short of memory for the request, which stays in the ring. That passes, or is
+      // an error.
+      const bool passing = result == -EAGAIN || result == 0;
+      if (result == -EINTR || (passing && attempt < most_attempts)) {
+        sched_yield();
+        continue;
+      }
       throw std::system_error(-result, std::system_category(), "io_uring_enter: submitting a write");
     }
     ++in_kernel_;

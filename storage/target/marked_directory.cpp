@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <limits>
@@ -178,6 +179,20 @@ void MarkedDirectory::publish_manifest(std::string_view run, int checkpoint, std
   }
   const Folder folder = existing(open_checkpoint(directory_, run, checkpoint));
   publish(folder, manifest_temporary(file), std::string(file), text);
+}
+
+bool MarkedDirectory::is_marked_folder(const std::filesystem::path& folder) {
+  struct stat facts {};
+  return lstat((folder / kMarker).c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+void MarkedDirectory::prove_trim() {
+  fstrim_range first{0, std::uint64_t{1} << 20, 0};
+  if (ioctl(directory_.descriptor.get(), FITRIM, &first) == 0) return;
+  throw UnsuitableTarget(
+      fmt::format("{} cannot be trimmed: {}; checkpoint.trim needs root and a file system and drive "
+                  "that can (set it to false otherwise)",
+                  path_.string(), std::generic_category().message(errno)));
 }
 
 void MarkedDirectory::trim() {

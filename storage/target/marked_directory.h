@@ -57,6 +57,12 @@ class MarkedDirectory {
   // fsyncs. FILE is manifest*.json (else std::invalid_argument, since removal would not recognise it).
   void publish_manifest(std::string_view run, int checkpoint, std::string_view file, std::string_view text);
 
+  // Whether a folder is such a ckptsim/ folder: it has the marker. Makes and locks nothing.
+  [[nodiscard]] static bool is_marked_folder(const std::filesystem::path& folder);
+
+  // Throws UnsuitableTarget, naming checkpoint.trim, where trim() would fail. Trims at most the first MiB.
+  void prove_trim();
+
   // Returns unused blocks of the file system to the drive (FITRIM). std::system_error where it cannot.
   void trim();
 

@@ -36,7 +36,7 @@ class PosixTarget final : public Target {
     for (std::uint64_t done = 0; done < request.length;) {
       const ssize_t count = pwrite(descriptor, bytes.data() + done, request.length - done,
                                    static_cast<off_t>(request.offset + done));
-      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count < 0 && errno == EINTR) continue;
       if (count < 0) return {errno, std::system_category()};
       if (count == 0) return {EIO, std::system_category()};
       done = continue_at(done, static_cast<std::uint64_t>(count), io_alignment());

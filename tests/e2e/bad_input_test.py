@@ -61,7 +61,8 @@ class BadConfiguration(EndToEnd):
     def test_unknown_runs_commands_and_options(self):
         self.refused(2, "plan", "llama3.1-405b-tp4pp3", words=[SHIPPED])
         self.refused(2, "plan", "no/such/file.json", words=["no/such/file.json"])
-        self.refused(2, "rnu", SHIPPED)
+        self.refused(2, "rnu", SHIPPED, words=["rnu"])
+        self.refused(2, "verify", self.folder, words=["verify is not a command of this version"])
         self.refused(2, "run", SHIPPED, "--no-such-option")
         self.refused(2)
 
@@ -70,6 +71,22 @@ class BadConfiguration(EndToEnd):
         self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
         outcome = self.ckptsim("run", SHIPPED, "--no-such-option", processes=4)
         self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+
+    def test_settings_that_the_backend_would_ignore(self):
+        target = self.target()
+        for backend in ("direct", "buffered"):
+            self.refused(2, "run", *SMALL, *FAST, "--target", target, "--backend", backend, "--set",
+                         "storage.registered_buffers=on", words=["storage.registered_buffers", backend])
+        self.refused(2, "run", *SMALL, *FAST, "--backend", "null", "--set", "storage.preallocate=true",
+                     words=["storage.preallocate", "null"])
+
+    def test_a_key_that_is_given_twice(self):
+        self.refused(2, "run", *SMALL, *FAST, "--backend", "null", "--set", "checkpoint.passes=2",
+                     words=["checkpoint.passes"])
+
+    def test_plans_and_inspections_are_printed_once_under_a_launcher(self):
+        alone = self.ckptsim("plan", SHIPPED, "--csv").stdout
+        self.assertEqual(self.ckptsim("plan", SHIPPED, "--csv", processes=3).stdout, alone)
 
     def test_no_target(self):
         self.refused(2, "run", *SMALL, *FAST, words=["--target"])
@@ -91,6 +108,19 @@ class BadTarget(EndToEnd):
         link = self.folder / "link"
         link.symlink_to(target)
         self.refused(2, "run", *SMALL, *FAST, "--target", target, "--target", link, words=["twice", str(link)])
+
+    def test_a_target_that_no_rank_would_write(self):
+        first, second = self.target("first"), self.target("second")
+        self.refused(2, "run", "llama3.1-8b-tp1pp1", "--scale", "0.0001", *FAST, "--target", first, "--target", second,
+                     words=["2 targets", "1 rank"])
+        self.assertEqual(list(first.iterdir()), [])
+
+    def test_a_target_inside_another_targets_folder(self):
+        target = self.target()
+        self.run_ok(*SMALL, *FAST, "--target", target)
+        for inside in (target / "ckptsim", target / "ckptsim" / SHIPPED, target / "ckptsim" / SHIPPED / "checkpoint_01"):
+            self.refused(3, "run", *SMALL, *FAST, "--target", inside, words=[str(inside), "inside"])
+        self.run_ok(*SMALL, *FAST, "--target", target)
 
     def test_no_space_says_needed_and_free_in_bytes_and_gb(self):
         target = self.target()
@@ -130,9 +160,17 @@ class BadTarget(EndToEnd):
     def test_an_output_that_cannot_be_written(self):
         target = self.target()
         (self.folder / "taken").write_text("a file")
-        outcome = self.ckptsim("run", *SMALL, *FAST, "--target", target, "--output", self.folder / "taken")
-        self.assertIn(outcome.code, (3, 4), outcome.stderr)
-        self.assertIn("taken", outcome.messages()[0])
+        self.refused(3, "run", *SMALL, *FAST, "--target", target, "--output", self.folder / "taken",
+                     words=["taken", "--output"])
+        self.refused(3, "run", *SMALL, *FAST, "--target", target, "--output", "", words=["--output"])
+
+    def test_a_full_standard_output_is_an_error(self):
+        for arguments in (["plan", *SMALL], ["run", *SMALL, *FAST, "--backend", "null", "--json"]):
+            with open("/dev/full", "w") as full:
+                outcome = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE, text=True,
+                                         cwd=self.folder, timeout=60, env=environment())
+            self.assertEqual(outcome.returncode, 4)
+            self.assertIn("No space left on device", outcome.stderr)
 
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere; the read-only mount covers it")
     def test_a_target_without_permission(self):
@@ -147,7 +185,8 @@ class BadFile(EndToEnd):
         for content in (b"", b"PK", b"x" * 5000):
             path.write_bytes(content)
             self.refused(5, "inspect", path, words=["bad.pt"])
-        self.refused(4, "inspect", self.folder / "missing.pt", words=["missing.pt"])
+        for nothing in (self.folder / "missing.pt", self.folder, "/dev/zero"):
+            self.refused(2, "inspect", nothing, words=[str(nothing)])
 
     def test_inspect_finds_a_flipped_bit(self):
         target = self.target()

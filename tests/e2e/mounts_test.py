@@ -1,11 +1,12 @@
 """File systems that refuse direct I/O, only pretend to do it, are read-only or run full. Needs root for mounts."""
 import contextlib
+import json
 import os
 import pathlib
 import subprocess
 import unittest
 
-from support import EndToEnd, SMALL
+from support import BINARY, EndToEnd, SMALL, environment, mpirun
 
 FAST = ["--passes", "1", "--checkpoints-per-pass", "1"]
 
@@ -66,30 +67,57 @@ class Mounts(EndToEnd):
             self.refused(3, "run", *SMALL, *FAST, "--target", folder, words=["needed", "free"])
             self.assertEqual(list(folder.rglob("*.pt")), [])
 
-    def test_a_file_system_that_fills_during_the_run_names_rank_host_file_and_offset(self):
-        image = self.image(512, "mkfs.ext4", "-q", "-F")
+    def test_too_few_inodes_are_found_before_the_first_byte(self):
+        image = self.image(512, "mkfs.ext4", "-q", "-F", "-N", "300")
         with self.mounted("-o", "loop", image) as folder:
-            # Room that statvfs shows and a quota of files takes away: one file fewer than the checkpoint has.
-            stat = os.statvfs(folder)
-            hog = pathlib.Path(folder) / "hog"
-            hog.mkdir()
-            for number in range(stat.f_ffree - 300):
-                (hog / str(number)).touch()
-            for processes in (None, 4):
-                outcome = self.refused(4, "run", *SMALL, *FAST, "--target", folder, processes=processes,
-                                       words=["rank ", " on ", ".pt", "No space left on device"])
-                self.assertIn("free", outcome.messages()[0])
-            result, results = self.result_of_failed_run()
+            self.refused(3, "run", *SMALL, *FAST, "--target", folder, words=["520 files", "inodes"])
+            self.assertEqual(list(folder.rglob("*.pt")), [])
+
+    def test_a_file_system_that_fills_during_the_run_ends_it_and_keeps_what_was_measured(self):
+        for processes in (0, 3):
+            with self.subTest(processes=processes):
+                self.fill_during_a_run(processes)
+
+    def fill_during_a_run(self, processes):
+        image = self.image(256, "mkfs.ext4", "-q", "-F")
+        results = self.folder / f"results{processes}"
+        with self.mounted("-o", "loop", image) as folder:
+            command = (mpirun(processes) if processes else []) + [
+                BINARY, "run", *SMALL, "--passes", "1000", "--checkpoints-per-pass", "1", "--target", str(folder),
+                "--output", str(results), "--progress", "plain"]
+            with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                                  env=environment()) as process:
+                process.stderr.readline()  # a first checkpoint is done
+                with (pathlib.Path(folder) / "hog").open("wb") as hog:
+                    # Takes whatever the run's truncation sets free, until the run meets the end of the drive.
+                    while process.poll() is None:
+                        with contextlib.suppress(OSError):
+                            hog.write(bytes(1 << 20))
+                            hog.flush()
+                stderr = process.stderr.read()
+            self.assertEqual(process.returncode, 4, stderr)
+            messages = [line for line in stderr.splitlines() if line.startswith("ckptsim: ") and " done, " not in line]
+            self.assertEqual(len(messages), 1, stderr)
+            for word in ("No space left on device", str(folder)):
+                self.assertIn(word, messages[0])
+            result = json.loads(next(results.glob("*/result.json")).read_text())
             self.assertEqual(result["status"], "failed")
             self.assertIn("No space left on device", result["failure"])
-            self.assertEqual(len((results / "journal.jsonl").read_text().splitlines()), 1)
-            self.assertEqual(list(folder.rglob("manifest*.json")), [], "an unfinished checkpoint does not exist")
+            journal = next(results.glob("*/journal.jsonl")).read_text().splitlines()
+            self.assertEqual(len(journal) - 1, sum(len(one["checkpoints"]) for one in result["passes"]))
+            self.assertGreaterEqual(len(journal), 2)
 
-    def result_of_failed_run(self):
-        # refused() leaves --output at its default, under the test's folder.
-        import json
-        folders = sorted((self.folder / "results").iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        return json.loads((folders[-1] / "result.json").read_text()), folders[-1]
+    def test_preallocation_is_tried_before_the_first_byte(self):
+        image = self.image(256, "mkfs.ext2", "-q", "-F")
+        with self.mounted("-o", "loop", image) as folder:
+            self.refused(3, "run", *SMALL, *FAST, "--target", folder, "--set", "storage.preallocate=true",
+                         words=["storage.preallocate", str(folder)])
+
+    def test_trimming_is_tried_before_the_first_byte(self):
+        with self.mounted("-t", "tmpfs", "-o", "size=512m", "none") as folder:
+            self.refused(3, "run", *SMALL, "--backend", "buffered", "--checkpoints-per-pass", "1", "--target", folder,
+                         "--set", "checkpoint.between_passes=delete", "--set", "checkpoint.trim=true",
+                         words=["checkpoint.trim", str(folder)])
 
 
 if __name__ == "__main__":

@@ -95,6 +95,5 @@ int main() {
   check_side_messages(*communicator);
   check_agreement(*communicator);
   communicator->barrier();
-  if (communicator->process() == 0) std::puts("all processes agree");
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "storage/torch/archive_stream.h"
@@ -70,6 +71,35 @@ TEST(Plan, RunStateIsIntegersAndStringsAndNoDictHasOneEntry) {
         EXPECT_GT(spec.entries.size(), 0U) << spec.name;
       }
     }
+  }
+}
+
+// Ranks that look alike are worked out once; here each is worked out by itself.
+TEST(Plan, RanksPlannedTogetherAreWhatEachIsAlone) {
+  for (const char* zero : {"0", "1", "3"}) {
+    const RunConfig config = load_run_config(
+        "llama3.1-8b-tp1pp1", {"parallelism.tensor=16", "parallelism.pipeline=7", "parallelism.data=11",
+                               "scale=0.001", std::string("parallelism.zero_stage=") + zero});
+    for (const RankPlan& rank : make_plan(config).ranks) {
+      std::uint64_t payload = 0;
+      std::uint64_t file_bytes = 0;
+      const std::vector<FilePlan> files = file_plans(config, rank.rank);
+      for (const FilePlan& file : files) {
+        payload += file.payload_bytes;
+        file_bytes += file.file_bytes;
+      }
+      ASSERT_EQ(rank.payload_bytes, payload) << rank.rank;
+      ASSERT_EQ(rank.file_bytes, file_bytes) << rank.rank;
+      ASSERT_EQ(rank.files, files.size()) << rank.rank;
+    }
+  }
+}
+
+TEST(Plan, NoWarmUpPassSharesItsContentWithAMeasuredOne) {
+  std::set<std::uint64_t> seen;
+  for (const bool warmup : {false, true}) {
+    for (std::int64_t pass = 1; pass <= 1000; ++pass)
+      EXPECT_TRUE(seen.insert(content_pass(pass, warmup)).second);
   }
 }
 

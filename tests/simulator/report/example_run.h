@@ -51,7 +51,7 @@ inline RunResult example_run() {
       pass.checkpoints.push_back({.pass = pass.pass,
                                   .warmup = pass.warmup,
                                   .checkpoint = checkpoint,
-                                  .save = summarise_save(std::move(ranks), 2'000'000'000, false)});
+                                  .save = summarise_save(std::move(ranks), 2'000'000'000, Sink::kDrive)});
     }
     summarise_pass(pass);
     run.passes.push_back(std::move(pass));

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "storage/errors.h"
 #include "tests/simulator/report/example_run.h"
 
 namespace ckptsim::simulator {
@@ -63,13 +63,13 @@ TEST_F(ResultFolderTest, TwoRunsOfOneSecondHaveAFolderEach) {
   EXPECT_EQ(second.path().filename(), "example-20260102T030405Z-2");
 }
 
-TEST_F(ResultFolderTest, AnOutputThatIsAFileIsASystemErrorThatNamesIt) {
+TEST_F(ResultFolderTest, AnOutputThatIsAFileIsRefusedByName) {
   std::ofstream(output_ / "taken") << "x";
   ResultFolder folder(output_ / "taken");
   try {
     folder.begin(testing::example_run());
     FAIL() << "a file is no folder";
-  } catch (const std::system_error& error) {
+  } catch (const storage::UnsuitableTarget& error) {
     EXPECT_NE(std::string(error.what()).find("taken"), std::string::npos);
   }
 }

@@ -21,48 +21,6 @@ TargetSpace drive(double capacity_tb) {
           .checkpoint_bytes = kCheckpoint};
 }
 
-TEST(CheckpointsPerPass, AutoGivesThePublishedCounts) {
-  EXPECT_EQ(checkpoints_per_pass({drive(6.4)}, std::nullopt, 0.87), 3);
-  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, std::nullopt, 0.87), 4);
-  EXPECT_EQ(checkpoints_per_pass({drive(12.8)}, std::nullopt, 0.87), 6);
-  EXPECT_EQ(checkpoints_per_pass({drive(15.36)}, std::nullopt, 0.87), 8);
-}
-
-TEST(CheckpointsPerPass, AutoIsBoundByWhatIsFreeAndCountsTheEarlierRunAsFree) {
-  TargetSpace target = drive(7.68);
-  target.available_bytes = 2 * kCheckpoint;
-  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87), 1) << "2 % stay with the file system";
-  target.own_bytes = kCheckpoint;
-  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87), 2);
-}
-
-TEST(CheckpointsPerPass, TheLeastTargetDecides) {
-  TargetSpace small = drive(7.68);
-  TargetSpace large = drive(12.8);
-  large.file_system = "b";
-  EXPECT_EQ(checkpoints_per_pass({large, small}, std::nullopt, 0.87), 4);
-}
-
-TEST(CheckpointsPerPass, TargetsOnOneFileSystemShareItsRoom) {
-  TargetSpace half = drive(7.68);
-  half.checkpoint_bytes = kCheckpoint / 2;
-  EXPECT_EQ(checkpoints_per_pass({half, half}, std::nullopt, 0.87), 4);
-  TargetSpace elsewhere = half;
-  elsewhere.file_system = "b";
-  EXPECT_EQ(checkpoints_per_pass({half, elsewhere}, std::nullopt, 0.87), 8);
-}
-
-TEST(CheckpointsPerPass, ATargetWhoseRanksWriteNothingDoesNotCount) {
-  TargetSpace idle = drive(0.001);
-  idle.checkpoint_bytes = 0;
-  idle.file_system = "b";
-  EXPECT_EQ(checkpoints_per_pass({drive(7.68), idle}, std::nullopt, 0.87), 4);
-}
-
-TEST(CheckpointsPerPass, ANumberIsTakenWhenItFits) {
-  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, 4, 0.1), 4) << "fill_fraction is auto's alone";
-}
-
 std::string refusal(const TargetSpace& target, std::optional<std::int64_t> asked) {
   try {
     (void)checkpoints_per_pass({target}, asked, 0.87);
@@ -73,11 +31,73 @@ std::string refusal(const TargetSpace& target, std::optional<std::int64_t> asked
   return "accepted";
 }
 
+TEST(CheckpointsPerPass, AutoGivesThePublishedCounts) {
+  EXPECT_EQ(checkpoints_per_pass({drive(6.4)}, std::nullopt, 0.87).checkpoints, 3);
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, std::nullopt, 0.87).checkpoints, 4);
+  EXPECT_EQ(checkpoints_per_pass({drive(12.8)}, std::nullopt, 0.87).checkpoints, 6);
+  EXPECT_EQ(checkpoints_per_pass({drive(15.36)}, std::nullopt, 0.87).checkpoints, 8);
+}
+
+TEST(CheckpointsPerPass, AutoIsBoundByWhatIsFreeAndCountsTheEarlierRunAsFree) {
+  TargetSpace target = drive(7.68);
+  target.available_bytes = 2 * kCheckpoint;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 1)
+      << "2 % stay with the file system";
+  target.own_bytes = kCheckpoint;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 2);
+}
+
+TEST(CheckpointsPerPass, TheLeastTargetDecides) {
+  TargetSpace small = drive(7.68);
+  TargetSpace large = drive(12.8);
+  large.file_system = "b";
+  EXPECT_EQ(checkpoints_per_pass({large, small}, std::nullopt, 0.87).checkpoints, 4);
+}
+
+TEST(CheckpointsPerPass, TargetsOnOneFileSystemShareItsRoom) {
+  TargetSpace half = drive(7.68);
+  half.checkpoint_bytes = kCheckpoint / 2;
+  EXPECT_EQ(checkpoints_per_pass({half, half}, std::nullopt, 0.87).checkpoints, 4);
+  TargetSpace elsewhere = half;
+  elsewhere.file_system = "b";
+  EXPECT_EQ(checkpoints_per_pass({half, elsewhere}, std::nullopt, 0.87).checkpoints, 8);
+}
+
+TEST(CheckpointsPerPass, ATargetWhoseRanksWriteNothingDoesNotCount) {
+  TargetSpace idle = drive(0.001);
+  idle.checkpoint_bytes = 0;
+  idle.file_system = "b";
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68), idle}, std::nullopt, 0.87).checkpoints, 4);
+}
+
+TEST(CheckpointsPerPass, ANumberIsTakenWhenItFits) {
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, 4, 0.1).checkpoints, 4) << "fill_fraction is auto's alone";
+}
+
 TEST(CheckpointsPerPass, SaysNeededAndFreeInBytesAndGigabytes) {
   const std::string message = refusal(drive(7.68), 5);
   EXPECT_NE(message.find("/mnt/nvme0"), std::string::npos);
   EXPECT_NE(message.find("8180770000000 bytes (8180.77 GB) needed"), std::string::npos) << message;
   EXPECT_NE(message.find("7680000000000 bytes (7680.00 GB) free"), std::string::npos) << message;
+}
+
+TEST(CheckpointsPerPass, SaysWhatTheNumberFollowsFrom) {
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, 2, 0.87).reason, "as asked");
+  EXPECT_EQ(checkpoints_per_pass({drive(7.68)}, std::nullopt, 0.87).reason,
+            "auto: 0.87 of the size of /mnt/nvme0");
+  TargetSpace target = drive(7.68);
+  target.available_bytes = 2 * kCheckpoint;
+  EXPECT_NE(checkpoints_per_pass({target}, std::nullopt, 0.87).reason.find("free on /mnt/nvme0"),
+            std::string::npos);
+}
+
+TEST(CheckpointsPerPass, FilesAreCountedAsWellAsBytes) {
+  TargetSpace target = drive(7.68);
+  target.checkpoint_files = 520;
+  target.available_files = 1040;
+  EXPECT_EQ(checkpoints_per_pass({target}, 2, 0.87).checkpoints, 2);
+  EXPECT_NE(refusal(target, 3).find("1560 files are needed"), std::string::npos);
+  EXPECT_NE(refusal(target, std::nullopt).find("room for 1040"), std::string::npos);
 }
 
 TEST(CheckpointsPerPass, AutoRefusesADriveThatHoldsNone) {

@@ -24,7 +24,7 @@ RankSave rank_save(std::int64_t rank, std::int64_t write_ns, std::int64_t sync_n
 
 TEST(SummariseSave, TheSlowestRankIsTheDuration) {
   const SaveResult save =
-      summarise_save({rank_save(0, 90, 10), rank_save(1, 110, 10), rank_save(2, 95, 10)}, 130, false);
+      summarise_save({rank_save(0, 90, 10), rank_save(1, 110, 10), rank_save(2, 95, 10)}, 130, Sink::kDrive);
   EXPECT_EQ(save.duration_ns, 120);
   EXPECT_EQ(save.straggler_rank, 1);
   EXPECT_DOUBLE_EQ(save.skew, 120.0 / 105.0);
@@ -36,20 +36,45 @@ TEST(SummariseSave, TheSlowestRankIsTheDuration) {
 
 TEST(SummariseSave, MoreThanFivePercentIdleOverAllRanksIsGeneratorBound) {
   EXPECT_FALSE(
-      summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 0)}, 100, false).generator_bound);
-  const SaveResult bound = summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 1)}, 100, false);
+      summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 0)}, 100, Sink::kDrive).generator_bound);
+  const SaveResult bound =
+      summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 1)}, 100, Sink::kDrive);
   EXPECT_TRUE(bound.generator_bound);
   EXPECT_DOUBLE_EQ(bound.idle_share, 0.055);
   EXPECT_EQ(bound.bound, Bound::kHost);
 }
 
 TEST(SummariseSave, SaysSyncingOrOneRankWhereThatIsWhatItWaitedFor) {
-  EXPECT_EQ(summarise_save({rank_save(0, 40, 60), rank_save(1, 40, 60)}, 100, false).bound, Bound::kSync);
+  EXPECT_EQ(summarise_save({rank_save(0, 40, 60), rank_save(1, 40, 60)}, 100, Sink::kDrive).bound,
+            Bound::kSync);
   const SaveResult skewed =
-      summarise_save({rank_save(0, 100, 0), rank_save(1, 100, 0), rank_save(2, 200, 0)}, 200, false);
+      summarise_save({rank_save(0, 100, 0), rank_save(1, 100, 0), rank_save(2, 200, 0)}, 200, Sink::kDrive);
   EXPECT_EQ(skewed.bound, Bound::kOneRank);
   EXPECT_NE(skewed.bound_words.find("rank 2"), std::string::npos);
-  EXPECT_EQ(summarise_save({rank_save(0, 100, 0)}, 100, true).bound, Bound::kHost) << "null writes nothing";
+  EXPECT_EQ(summarise_save({rank_save(0, 100, 0)}, 100, Sink::kNowhere).bound, Bound::kHost)
+      << "null writes nothing";
+}
+
+TEST(SummariseSave, RanksThatWaitForAProcessorAreTheHosts) {
+  RankSave starved = rank_save(0, 100, 0);
+  starved.cpu_wait_ns = 60;
+  const SaveResult save = summarise_save({starved, rank_save(1, 100, 0)}, 100, Sink::kDrive);
+  EXPECT_EQ(save.bound, Bound::kHost);
+  EXPECT_DOUBLE_EQ(save.cpu_wait_share.value_or(0), 0.3);
+  EXPECT_NE(save.bound_words.find("processor 30 %"), std::string::npos) << save.bound_words;
+  starved.cpu_wait_ns = -1;
+  EXPECT_FALSE(summarise_save({starved, rank_save(1, 100, 0)}, 100, Sink::kDrive).cpu_wait_share.has_value());
+}
+
+TEST(SummariseSave, WhatIsNeverSyncedIsMemorysUntilTheHostIsToBlame) {
+  EXPECT_EQ(summarise_save({rank_save(0, 100, 0)}, 100, Sink::kPageCache).bound, Bound::kMemory);
+  EXPECT_EQ(summarise_save({rank_save(0, 100, 0, 50)}, 100, Sink::kPageCache).bound, Bound::kHost);
+}
+
+TEST(SummariseSave, AnIdleSoftwareIsNamedBeforeTheRankThatItSlowedMost) {
+  const SaveResult save = summarise_save(
+      {rank_save(0, 100, 0), rank_save(1, 100, 0), rank_save(2, 200, 0, 150)}, 200, Sink::kDrive);
+  EXPECT_EQ(save.bound, Bound::kHost);
 }
 
 TEST(SummariseSave, ATargetIsIdleWhereNoneOfItsRanksHasIoInFlight) {
@@ -59,7 +84,7 @@ TEST(SummariseSave, ATargetIsIdleWhereNoneOfItsRanksHasIoInFlight) {
   second.busy = {{30, 70}};
   RankSave other = rank_save(2, 100, 0);
   other.target = 1;
-  const SaveResult save = summarise_save({first, second, other}, 100, false);
+  const SaveResult save = summarise_save({first, second, other}, 100, Sink::kDrive);
   ASSERT_EQ(save.targets.size(), 2U);
   EXPECT_EQ(save.targets[0].idle_ns, 30);
   EXPECT_DOUBLE_EQ(save.targets[0].idle_share, 0.3);
@@ -70,7 +95,7 @@ TEST(SummariseSave, ATargetIsIdleWhereNoneOfItsRanksHasIoInFlight) {
 TEST(SummariseSave, RanksWithoutFilesDoNotDrawTheMedianDown) {
   RankSave empty = rank_save(1, 0, 0);
   empty.file_bytes = 0;
-  EXPECT_DOUBLE_EQ(summarise_save({rank_save(0, 100, 0), empty}, 100, false).skew, 1);
+  EXPECT_DOUBLE_EQ(summarise_save({rank_save(0, 100, 0), empty}, 100, Sink::kDrive).skew, 1);
 }
 
 TEST(SummarisePass, MeanOfDurationsAndBytesOverTimeAreTwoThings) {
