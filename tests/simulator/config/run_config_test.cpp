@@ -127,7 +127,7 @@ TEST(RunConfig, RefusesWhatThisVersionDoesNotDo) {
       {"checkpoint.layout", "megatron"},
       {"parallelism.zero_stage", "2"}};
   for (const auto& [key, value] : unsupported) {
-    EXPECT_THAT(parse_error(with(""), {key + "=" + value}),
+    EXPECT_THAT(parse_error(with(""), {std::string(key).append("=").append(value)}),
                 testing::AllOf(HasSubstr("--set: " + key + " must be "),
                                HasSubstr(", which is what this version supports, not ")))
         << key;

@@ -10,6 +10,7 @@ using ::testing::ElementsAre;
 
 std::vector<int> processes_of(const std::vector<RankPlace>& places) {
   std::vector<int> processes;
+  processes.reserve(places.size());
   for (const RankPlace& place : places)
     processes.push_back(place.process);
   return processes;
