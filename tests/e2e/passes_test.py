@@ -43,7 +43,8 @@ class Passes(EndToEnd):
         self.assertEqual(save["payload_bytes"], plan["checkpoint_bytes"])
         self.assertEqual(save["file_bytes"], plan["file_bytes"])
         self.assertEqual(save["duration_ns"], max(rank["duration_ns"] for rank in save["ranks"]))
-        self.assertGreaterEqual(save["barrier_to_barrier_ns"], save["duration_ns"])
+        # Process 0's own: another process may have left the first barrier a moment before it.
+        self.assertGreaterEqual(save["barrier_to_barrier_ns"], save["ranks"][0]["duration_ns"])
         for rank, planned in zip(save["ranks"], plan["ranks"]):
             self.assertEqual(rank["payload_bytes"], planned["bytes"])
             self.assertEqual(rank["file_bytes"], planned["file_bytes"])
