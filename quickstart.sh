@@ -28,7 +28,7 @@ fi
 clean_up() {
   # A run that was told to end still writes: it goes first.
   [ -z "$(jobs -p)" ] || { kill $(jobs -p) && wait; } 2>/dev/null || true
-  rm -f "$log"
+  rm -f "$log" "$log.pipe"
   if [ -z "${CKPTSIM_TARGET:-}" ]; then
     rm -rf "$target" # made above, for this run alone
   elif [ -n "$finished" ]; then
@@ -38,23 +38,28 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
+# mpirun in the background and waited for, so that a signal to this script is not held up until the run ends, and what it
+# says on stderr both shown and kept.
 run() {
+  mkfifo "$log.pipe"
+  tee "$log" <"$log.pipe" >&2 &
+  local shown=$!
   mpirun -np 8 --oversubscribe --bind-to none build/release/ckptsim run llama3.1-405b-tp4pp2 --set name="$name" \
-    --scale 0.001 --passes 3 --checkpoints-per-pass 2 --target "$target" --output results "$@"
-}
-
-# In the background and waited for, so that a signal is not held up until it ends.
-run_and_wait() {
-  run "$@" &
-  wait $!
+    --scale 0.001 --passes 3 --checkpoints-per-pass 2 --target "$target" --output results --progress plain "$@" \
+    2>"$log.pipe" &
+  local status=0
+  wait $! || status=$?
+  wait "$shown" # all that was said is in the log
+  rm -f "$log.pipe"
+  return "$status"
 }
 
 allow_mpirun
 echo "Running the main job on $target"
-if ! run_and_wait --progress plain 2> >(tee "$log" >&2); then
+if ! run; then
   # The program never writes through the page cache unasked; where that is all there is, it says so.
   grep -q '^ckptsim: .*--backend buffered' "$log" || exit 1
   echo "No direct I/O here: running again with --backend buffered, through the page cache" >&2
-  run_and_wait --progress plain --backend buffered
+  run --backend buffered
 fi
 finished=yes
