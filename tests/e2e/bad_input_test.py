@@ -172,11 +172,15 @@ class BadTarget(EndToEnd):
             self.assertEqual(outcome.returncode, 4)
             self.assertIn("No space left on device", outcome.stderr)
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere; the read-only mount covers it")
     def test_a_target_without_permission(self):
         target = self.target()
         target.chmod(0o555)
-        self.refused(3, "run", *SMALL, *FAST, "--target", target, words=[str(target)])
+        # Root may write everywhere, but not without the capability for it.
+        prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+        for processes in (None, 2):
+            self.refused(3, "run", *SMALL, *FAST, "--target", target, prefix=prefix, processes=processes,
+                         words=[str(target), "Permission denied"])
+        self.assertEqual(list(target.iterdir()), [])
 
 
 class BadFile(EndToEnd):
