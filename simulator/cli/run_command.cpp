@@ -147,7 +147,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   add_setting(*command, options, "--checkpoints-per-pass", "checkpoint.checkpoints_per_pass",
               "Checkpoints in a pass, or auto: as many as the drive holds");
   add_setting(*command, options, "--backend", "storage.backend", "auto, io_uring, direct, buffered or null");
-  add_setting(*command, options, "--serializer", "storage.serializer", "What makes the files: stream");
+  add_setting(*command, options, "--serializer", "storage.serializer",
+              "What makes the files: stream, or libtorch (torch's own code)");
   add_setting(*command, options, "--load", "checkpoint.load", "When checkpoints are read back: none");
   command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
       ->allow_extra_args(false);

@@ -134,6 +134,25 @@ void check_together(const RunConfig& config, const Assembly& assembly) {
   }
 }
 
+// LibTorch's writer has one way to write a file.
+void check_serializer(const StorageConfig& storage, const Assembly& assembly) {
+  if (storage.serializer != "libtorch") return;
+  if (storage.torch_dialect != "auto" && storage.torch_dialect != kLibtorchDialect) {
+    refuse(assembly, {"storage", "torch_dialect"}, {"storage", "serializer"},
+           fmt::format(
+               "must be \"auto\" or \"{}\" with storage.serializer \"libtorch\", which writes that release's "
+               "files alone, not \"{}\"; change it, or use the serializer stream",
+               kLibtorchDialect, storage.torch_dialect));
+  }
+  if (storage.alignment_bytes != kLibtorchAlignmentBytes) {
+    refuse(assembly, {"storage", "alignment_bytes"}, {"storage", "serializer"},
+           fmt::format(
+               "must be {} with storage.serializer \"libtorch\", which knows no other, not {}; change it, or "
+               "use the serializer stream",
+               kLibtorchAlignmentBytes, storage.alignment_bytes));
+  }
+}
+
 RunConfig assemble(Document document, const std::vector<std::string>& overrides) {
   Assembly assembly(std::move(document));
   for (const std::string& text : overrides) {
@@ -146,6 +165,7 @@ RunConfig assemble(Document document, const std::vector<std::string>& overrides)
   visit_run_fields(Reader(assembly.document()), config);
   check_seed(config, assembly);
   check_together(config, assembly);
+  check_serializer(config.storage, assembly);
   return config;
 }
 

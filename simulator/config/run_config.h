@@ -32,10 +32,15 @@ struct CheckpointConfig {
   double pause_seconds = 0;
 };
 
+// The one dialect and alignment of LibTorch's writer: those of the only release whose module is loaded
+// (storage/libtorch/load_module.h), so that a plan needs no module.
+inline constexpr const char* kLibtorchDialect = "1.13";
+inline constexpr std::uint64_t kLibtorchAlignmentBytes = 64;
+
 struct StorageConfig {
   std::vector<std::string> targets;
-  std::string backend = "auto";  // auto, io_uring, direct, buffered, null
-  std::string serializer = "stream";
+  std::string backend = "auto";        // auto, io_uring, direct, buffered, null
+  std::string serializer = "stream";   // stream, libtorch
   std::string torch_dialect = "auto";  // auto, 1.13, current
   std::uint64_t alignment_bytes = 64;
   std::uint64_t block_bytes = 4194304;

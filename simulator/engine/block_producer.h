@@ -22,7 +22,9 @@ class FileSource {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
-  virtual std::size_t read(std::span<std::byte> out) = 0;  // less than out.size() only at the end
+  // The next bytes; returns how many. Fewer than out.size(), also none, at the end and where the next ones
+  // are not made yet: a call makes a step and returns, so that its caller can look after completions.
+  virtual std::size_t read(std::span<std::byte> out) = 0;
   [[nodiscard]] virtual std::uint64_t file_bytes() const = 0;
   [[nodiscard]] virtual storage::torch::FileDigest digest() const = 0;  // after the last byte
 };

@@ -73,6 +73,8 @@ Failure failure_of(const std::exception& error, ExitCode system_code) {
     failure.code = ExitCode::kUsage;
   } else if (dynamic_cast<const storage::UnsuitableTarget*>(&error) != nullptr) {
     failure.code = ExitCode::kUnsuitable;
+  } else if (dynamic_cast<const storage::FormatError*>(&error) != nullptr) {
+    failure.code = ExitCode::kVerification;
   } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     failure.message = "not enough memory; lower storage.queue_depth, storage.block_bytes or the ranks a host";
   } else if (dynamic_cast<const std::system_error*>(&error) == nullptr) {

@@ -42,7 +42,8 @@ class RunFailure : public std::runtime_error {
 // more than one takes part.
 void agree(Communicator& communicator, const std::optional<Failure>& mine);
 
-// What an exception says, as a Failure: ConfigError 2, UnsuitableTarget 3, std::system_error `system_code`.
+// What an exception says, as a Failure: ConfigError 2, UnsuitableTarget 3, FormatError 5, std::system_error
+// `system_code`.
 // Anything else is thrown on.
 [[nodiscard]] Failure failure_of(const std::exception& error, ExitCode system_code);
 

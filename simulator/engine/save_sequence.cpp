@@ -170,10 +170,26 @@ SaveSequence::Status SaveSequence::write_blocks() {
         continue;
       }
     }
-    if (producer_.produce(target_)) continue;
+    if (produce()) continue;
     require(target_.writes_in_flight() > 0, "a rank waits only for what is in flight");
     return Status::kWaiting;
   }
+}
+
+bool SaveSequence::produce() {
+  const storage::Clock::Time began = settings_.long_steps ? clock_.now() : storage::Clock::Time{};
+  const bool produced = producer_.produce(target_);
+  if (settings_.long_steps && produced) {
+    unseen_since_ = began;
+    take_completions();
+    unseen_since_.reset();
+  }
+  return produced;
+}
+
+// When the drive was done with a write, as early as it can have been.
+storage::Clock::Time SaveSequence::ended(const Completion& completion) const {
+  return unseen_since_.has_value() ? std::max(*unseen_since_, completion.submitted) : completion.completed;
 }
 
 void SaveSequence::submit(StagedBlock block) {
@@ -198,9 +214,9 @@ void SaveSequence::complete_write(const Completion& completion) {
   const std::int64_t latency_ns = (completion.completed - completion.submitted).count();
   measurement_.depth_integral_ns += latency_ns;
   if (target_.writes_in_flight() == 0) {
-    idle_since_ = completion.completed;
+    idle_since_ = ended(completion);
     const storage::Clock::Time origin = measurement_.phases.started();
-    measurement_.busy.add({(busy_since_ - origin).count(), (completion.completed - origin).count()});
+    measurement_.busy.add({(busy_since_ - origin).count(), (idle_since_ - origin).count()});
   }
   if (completion.error) return;
   const std::uint64_t file_bytes = files_[static_cast<std::size_t>(completion.file)].file_bytes;

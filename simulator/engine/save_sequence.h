@@ -22,6 +22,9 @@ struct SaveSettings {
   FsyncPolicy fsync = FsyncPolicy::kFile;
   storage::OpenMode open_mode = storage::OpenMode::kNew;
   bool preallocate = false;
+  // Making a piece can take any time (whole tensors): a write that is found completed after it counts as
+  // completed before it, so that idle_ns is too long rather than too short.
+  bool long_steps = false;
 };
 
 // One file as the sequence needs it: where it goes and how long it will be.
@@ -93,6 +96,8 @@ class SaveSequence {
   void submit(StagedBlock block);
   void complete_write(const storage::Completion& completion);
   void take_completions();
+  bool produce();
+  [[nodiscard]] storage::Clock::Time ended(const storage::Completion& completion) const;
   void fail(const storage::Completion& completion);
   Status abandon();
   void finish();
@@ -114,6 +119,7 @@ class SaveSequence {
   std::uint64_t padded_end_ = 0;
   storage::Clock::Time idle_since_{};
   storage::Clock::Time busy_since_{};
+  std::optional<storage::Clock::Time> unseen_since_;  // completions may be as old as this: long_steps alone
   std::optional<SaveError> error_;
   bool stopped_ = false;
   SaveMeasurement measurement_;

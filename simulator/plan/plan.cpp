@@ -172,7 +172,8 @@ torch::ArchiveOptions archive_options(const RunConfig& config) {
 }
 
 std::string effective_dialect(const RunConfig& config) {
-  return config.storage.torch_dialect == "auto" ? "current" : config.storage.torch_dialect;
+  if (config.storage.torch_dialect != "auto") return config.storage.torch_dialect;
+  return config.storage.serializer == "libtorch" ? kLibtorchDialect : "current";
 }
 
 }  // namespace ckptsim::simulator

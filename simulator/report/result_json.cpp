@@ -137,6 +137,8 @@ Json effective_json(const EffectiveSettings& effective) {
           {"direct_io", effective.direct_io},
           {"registered_buffers", effective.registered_buffers},
           {"registered_reason", effective.registered_reason},
+          {"serializer", effective.serializer},
+          {"libtorch_version", effective.libtorch_version},
           {"torch_dialect", effective.torch_dialect},
           {"checkpoints_per_pass", effective.checkpoints_per_pass},
           {"checkpoints_reason", effective.checkpoints_reason}};

@@ -127,6 +127,14 @@ std::string backend_words(const RunResult& run) {
                      : fmt::format("buffers not registered ({}).\n", effective.registered_reason));
 }
 
+// The program's own writer is the rule and needs no words.
+std::string serializer_words(const EffectiveSettings& effective) {
+  if (effective.serializer != "libtorch") return {};
+  return fmt::format(
+      "Serializer libtorch: the files are made by LibTorch {}'s own writer, from whole tensors.\n",
+      effective.libtorch_version);
+}
+
 std::string between_words(const std::string& policy) {
   if (policy == "truncate") return "truncate (from pass 2 on, creating a file includes cutting the old one)";
   if (policy == "overwrite") return "overwrite (from pass 2 on, files are written in place)";
@@ -137,7 +145,7 @@ std::string between_words(const std::string& policy) {
 
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
-  std::string text = backend_words(run);
+  std::string text = backend_words(run) + serializer_words(run.effective);
   if (run.effective.backend == "null") return text;
   text += fmt::format("fsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
   text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n",

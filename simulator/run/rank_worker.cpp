@@ -22,17 +22,6 @@ FsyncPolicy fsync_policy(const std::string& name) {
   return name == "off" ? FsyncPolicy::kOff : FsyncPolicy::kFile;
 }
 
-class ArchiveSource final : public FileSource {
- public:
-  explicit ArchiveSource(torch::ArchiveStream stream) : stream_(std::move(stream)) {}
-  std::size_t read(std::span<std::byte> out) override { return stream_.read(out); }
-  [[nodiscard]] std::uint64_t file_bytes() const override { return stream_.file_bytes(); }
-  [[nodiscard]] torch::FileDigest digest() const override { return stream_.digest(); }
-
- private:
-  torch::ArchiveStream stream_;
-};
-
 std::string sentence(const SaveError& error) {
   const std::string place = error.operation == "write" ? fmt::format(" at offset {}", error.offset) : "";
   std::string advice;
@@ -54,12 +43,14 @@ std::string sentence(const SaveError& error) {
 }  // namespace
 
 RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
-                       const storage::TargetOptions& options, const storage::Clock& clock)
+                       const storage::TargetOptions& options, const storage::libtorch::Module* module,
+                       const storage::Clock& clock)
     : config_(config),
       place_(place),
       group_(group),
       clock_(clock),
-      target_(storage::make_target(options, clock)) {
+      target_(storage::make_target(options, clock)),
+      sources_(config, place.rank, module) {
   target_->warm_up();
 }
 
@@ -75,14 +66,13 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
         {(std::filesystem::path(folder) / spec.name).string(), torch::archive_bytes(spec, options)});
     payload_bytes_ += torch::payload_bytes(spec);
   }
-  producer_ = std::make_unique<BlockProducer>(specs_.size(), [this, options, job](std::size_t file) {
-    return std::make_unique<ArchiveSource>(torch::ArchiveStream(specs_[file], options, config_.content_seed,
-                                                                job.content_pass,
-                                                                static_cast<std::uint64_t>(job.checkpoint)));
+  producer_ = std::make_unique<BlockProducer>(specs_.size(), [this, job](std::size_t file) {
+    return sources_.open(specs_[file], job.content_pass, static_cast<std::uint64_t>(job.checkpoint));
   });
   const SaveSettings settings{.fsync = fsync_policy(config_.checkpoint.fsync),
                               .open_mode = job.open_mode,
-                              .preallocate = config_.storage.preallocate};
+                              .preallocate = config_.storage.preallocate,
+                              .long_steps = sources_.long_steps()};
   sequence_ = std::make_unique<SaveSequence>(settings, folder, files_, *producer_, *target_, clock_,
                                              written_bytes, stop);
 }

@@ -11,6 +11,7 @@
 #include "simulator/engine/failure.h"
 #include "simulator/engine/save_sequence.h"
 #include "simulator/engine/thread_times.h"
+#include "simulator/run/file_sources.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/make_target.h"
@@ -31,9 +32,11 @@ struct CheckpointJob {
 // own.
 class RankWorker {
  public:
-  // Opens the target and touches its memory. `config` and `clock` outlive the worker.
+  // Opens the target and touches its memory. `module` makes the files where it is not null. `config`,
+  // `module` and `clock` outlive the worker.
   RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
-             const storage::TargetOptions& options, const storage::Clock& clock);
+             const storage::TargetOptions& options, const storage::libtorch::Module* module,
+             const storage::Clock& clock);
 
   // Everything but content: names, sizes, the sequence. `written_bytes` and `stop` are shared by the
   // process's ranks.
@@ -62,6 +65,7 @@ class RankWorker {
   std::size_t group_;
   const storage::Clock& clock_;
   std::unique_ptr<storage::Target> target_;
+  FileSources sources_;
 
   std::vector<storage::torch::FileSpec> specs_;
   std::vector<PlannedFile> files_;

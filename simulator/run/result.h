@@ -116,6 +116,8 @@ struct EffectiveSettings {
   bool direct_io = false;
   bool registered_buffers = false;
   std::string registered_reason;
+  std::string serializer;
+  std::string libtorch_version;  // of the writer that made the files; empty for stream
   std::string torch_dialect;
   std::int64_t checkpoints_per_pass = 0;
   std::string checkpoints_reason;

@@ -24,6 +24,7 @@
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/workspace.h"
+#include "storage/libtorch/load_module.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -113,9 +114,23 @@ class Run {
           "measure the software alone with --backend null");
     }
     check_settings_have_effect();
+    load_serializer();
     layout_ = make_rank_layout(communicator_, ranks, writes_nothing_ ? 0 : config_.storage.targets.size());
     check_targets_are_used();
     describe_environment();
+  }
+
+  // On every process, before anything is touched: LibTorch is there on all of them or the run stops.
+  void load_serializer() {
+    if (config_.storage.serializer != "libtorch") return;
+    together(communicator_, ExitCode::kUsage, [&] {
+      try {
+        module_ = &storage::libtorch::load_module();
+      } catch (const storage::libtorch::ModuleError& error) {
+        throw ConfigError("/storage/serializer",
+                          fmt::format("storage.serializer is libtorch, and {}", error.what()));
+      }
+    });
   }
 
   // What the chosen backend would ignore is refused: nobody shall believe that it was in force.
@@ -170,6 +185,8 @@ class Run {
                          .direct_io = choice_.direct_io(),
                          .registered_buffers = false,
                          .registered_reason = "",
+                         .serializer = config_.storage.serializer,
+                         .libtorch_version = std::string(module_ == nullptr ? "" : module_->torch_version),
                          .torch_dialect = effective_dialect(config_),
                          .checkpoints_per_pass = config_.checkpoint.checkpoints_per_pass.value_or(0),
                          .checkpoints_reason = "as asked"};
@@ -206,7 +223,7 @@ class Run {
       for (long i = 0; i < layout_.count_here; ++i) {
         const RankPlace& place = layout_.ranks[static_cast<std::size_t>(layout_.first_here + i)];
         const std::size_t group = workspace_ == nullptr ? 0 : workspace_->group_of(place.rank);
-        workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, clock_));
+        workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, module_, clock_));
       }
     });
     gather_facts();
@@ -352,6 +369,7 @@ class Run {
   storage::SteadyClock clock_;
   BackendChoice choice_;
   bool writes_nothing_ = false;
+  const storage::libtorch::Module* module_ = nullptr;  // LibTorch's writer, where it is asked for
   RankLayout layout_;
   std::unique_ptr<Workspace> workspace_;
   std::vector<std::unique_ptr<RankWorker>> workers_;

@@ -119,7 +119,6 @@ TEST(RunConfig, RefusesWhatThisVersionDoesNotDo) {
       {"checkpoint.load", "each"},
       {"checkpoint.load", "end"},
       {"checkpoint.load_rank_shift", "true"},
-      {"storage.serializer", "libtorch"},
       {"storage.backend", "simulated"},
       {"content.kind", "zero"},
       {"content.compressible_fraction", "0.5"},

@@ -23,6 +23,7 @@ inline RunResult example_run() {
   run.config.checkpoint.checkpoints_per_pass = 2;
   run.effective.backend = "direct";
   run.effective.backend_reason = "as asked";
+  run.effective.serializer = "stream";
   run.effective.checkpoints_per_pass = 2;
   run.environment = {.hosts = {"node1"},
                      .ranks_on_host = {2},

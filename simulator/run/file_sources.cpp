@@ -1,0 +1,50 @@
+#include "simulator/run/file_sources.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "simulator/plan/plan.h"
+#include "storage/libtorch/libtorch_stream.h"
+#include "storage/torch/archive_stream.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+// An ArchiveStream or a LibtorchStream.
+template <typename Stream>
+class StreamSource final : public FileSource {
+ public:
+  template <typename... Arguments>
+  explicit StreamSource(Arguments&&... arguments) : stream_(std::forward<Arguments>(arguments)...) {}
+  std::size_t read(std::span<std::byte> out) override { return stream_.read(out); }
+  [[nodiscard]] std::uint64_t file_bytes() const override { return stream_.file_bytes(); }
+  [[nodiscard]] storage::torch::FileDigest digest() const override { return stream_.digest(); }
+
+ private:
+  Stream stream_;
+};
+
+}  // namespace
+
+FileSources::FileSources(const RunConfig& config, std::int64_t rank, const storage::libtorch::Module* module)
+    : config_(config), module_(module) {
+  if (module_ == nullptr) return;
+  std::uint64_t largest = 1;
+  for (const storage::torch::FileSpec& file : file_specs(config_, rank, iteration_of(0)))
+    largest = std::max(largest, storage::libtorch::largest_tensor_bytes(file));
+  tensor_memory_ = std::make_unique<storage::BufferPool>(1, largest);
+  std::memset(tensor_memory_->memory().data(), 0, tensor_memory_->memory().size());
+}
+
+std::unique_ptr<FileSource> FileSources::open(const storage::torch::FileSpec& file,
+                                              std::uint64_t content_pass, std::uint64_t checkpoint) const {
+  if (module_ == nullptr) {
+    return std::make_unique<StreamSource<storage::torch::ArchiveStream>>(
+        file, archive_options(config_), config_.content_seed, content_pass, checkpoint);
+  }
+  return std::make_unique<StreamSource<storage::libtorch::LibtorchStream>>(
+      *module_, file, config_.content_seed, content_pass, checkpoint, tensor_memory_->memory());
+}
+
+}  // namespace ckptsim::simulator
