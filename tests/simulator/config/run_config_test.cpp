@@ -135,6 +135,22 @@ TEST(RunConfig, RefusesWhatThisVersionDoesNotDo) {
               HasSubstr("simulation is not a known key"));
 }
 
+TEST(RunConfig, RefusesWhatLibtorchsWriterCannotWrite) {
+  EXPECT_EQ(
+      parse_error(with(""), {"storage.serializer=libtorch", "storage.torch_dialect=current"}),
+      "/storage/torch_dialect | --set: storage.torch_dialect must be \"auto\" or \"1.13\" with "
+      "storage.serializer \"libtorch\", which writes that release's files alone, not \"current\"; change it, "
+      "or use the serializer stream");
+  EXPECT_EQ(parse_error(with(R"(, "storage": {"serializer": "libtorch", "alignment_bytes": 128})")),
+            "/storage/alignment_bytes | run.json: storage.alignment_bytes must be 64 with storage.serializer "
+            "\"libtorch\", which knows no other, not 128; change it, or use the serializer stream");
+  for (const char* dialect : {"auto", "1.13"}) {
+    EXPECT_EQ(parse_error(with(""),
+                          {"storage.serializer=libtorch", std::string("storage.torch_dialect=") + dialect}),
+              "no error");
+  }
+}
+
 TEST(RunConfig, AcceptsTheOneValueOfKeysToComeAsAnyNumber) {
   EXPECT_EQ(parse_error(with(R"(, "content": {"compressible_fraction": 0.0, "duplicate_fraction": -0.0})")),
             "no error");

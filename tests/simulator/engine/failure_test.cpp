@@ -26,6 +26,7 @@ TEST(Together, TurnsEveryKindOfErrorIntoTheDesignsExitCode) {
   EXPECT_EQ(code_of([] { throw storage::UnsuitableTarget("no"); }), ExitCode::kUnsuitable);
   EXPECT_EQ(code_of([] { throw std::system_error(5, std::generic_category(), "write"); }),
             ExitCode::kInputOutput);
+  EXPECT_EQ(code_of([] { throw storage::FormatError("a.pt: not planned so"); }), ExitCode::kVerification);
   EXPECT_EQ(code_of([] { throw std::bad_alloc(); }), ExitCode::kInputOutput);
 }
 

@@ -168,6 +168,23 @@ TEST(SaveSequence, CountsIdleOnlyWhileNothingIsInFlight) {
   EXPECT_EQ(fast.measurement().idle_ns, 100);
 }
 
+TEST(SaveSequence, CountsAWriteThatIsFoundDoneAfterALongStepAsDoneBeforeIt) {
+  VirtualClock clock;
+  // Made in 300 and written in 100 unseen: nobody knows how much of the 300 the drive was busy.
+  VirtualRank slow(clock, {4 * 4096}, {.long_steps = true},
+                   {.write = nanoseconds{100}, .sync = nanoseconds{0}, .other = nanoseconds{0}},
+                   nanoseconds{300});
+  slow.drive();
+  EXPECT_EQ(slow.measurement().idle_ns, 4 * 300);
+
+  // A write that still runs when the step is over leaves no doubt.
+  VirtualRank fast(clock, {4 * 4096}, {.long_steps = true},
+                   {.write = nanoseconds{300}, .sync = nanoseconds{0}, .other = nanoseconds{0}},
+                   nanoseconds{100});
+  fast.drive();
+  EXPECT_EQ(fast.measurement().idle_ns, 100);
+}
+
 TEST(SaveSequence, MakesNothingBeforeItsClockStartsAndAheadOverFileEnds) {
   VirtualClock clock;
   clock.set(nanoseconds{5000});

@@ -105,6 +105,7 @@ TEST(Plan, NoWarmUpPassSharesItsContentWithAMeasuredOne) {
 
 TEST(Plan, AutoDialectIsTheCurrentOne) {
   EXPECT_EQ(effective_dialect(shipped()), "current");
+  EXPECT_EQ(effective_dialect(shipped({"storage.serializer=libtorch"})), "1.13") << "its own release's";
   EXPECT_EQ(archive_options(shipped({"storage.torch_dialect=1.13"})).dialect,
             storage::torch::Dialect::kTorch113);
 }
