@@ -39,6 +39,26 @@ class BadConfiguration(EndToEnd):
             with self.subTest(key=key, value=value):
                 self.refused(2, "plan", SHIPPED, "--set", f"{key}={value}", words=[key.split(".")[-1]])
 
+    def test_what_libtorchs_writer_cannot_write(self):
+        for key, value in (("storage.torch_dialect", "current"), ("storage.alignment_bytes", "4096")):
+            for command in ("plan", "run"):
+                with self.subTest(key=key, command=command):
+                    self.refused(2, command, SHIPPED, "--set", "storage.serializer=libtorch", "--set", f"{key}={value}",
+                                 words=[key, value, "libtorch", "stream"])
+
+    def test_a_module_of_libtorch_that_is_missing_or_none_before_anything_is_made(self):
+        target = self.target()
+        text = self.folder / "module.so"
+        text.write_text("no library")
+        for module, words in ((self.folder / "missing.so", ["no LibTorch in this build", "missing.so", "libtorch-dev"]),
+                              (text, ["LibTorch cannot be loaded", "module.so", "libtorch1.13"])):
+            for processes in (None, 3):
+                with self.subTest(module=module, processes=processes):
+                    self.refused(2, "run", SHIPPED, "--scale", "0.00001", *FAST, "--target", target, "--serializer",
+                                 "libtorch", processes=processes, words=words,
+                                 prefix=["env", f"CKPTSIM_LIBTORCH_MODULE={module}"])
+                    self.assertEqual(list(target.iterdir()), [])
+
     def test_sizes_that_overflow(self):
         model = {"name": "huge", "layers": 100_000, "hidden_size": 2**24, "ffn_hidden_size": 2**24,
                  "attention_heads": 1, "kv_heads": 1, "vocabulary_size": 2**31}

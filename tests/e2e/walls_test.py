@@ -12,7 +12,8 @@ FOLDERS = ("simulator", "models", "parallelism", "storage")
 WALLS = {
     r"mpi\.h": ["simulator/communicator/mpi_communicator.cpp"],
     r"liburing\.h": ["storage/target/io_uring_target.cpp"],
-    r"(torch|ATen|c10|caffe2)/.*": [],
+    r"(torch|ATen|c10|caffe2)/.*": ["storage/libtorch/module.cpp"],
+    r"dlfcn\.h": ["storage/libtorch/load_module.cpp"],
     r"isa-l.*|zlib\.h": ["storage/torch/crc32.cpp"],
     r"nlohmann/.*|valijson/.*": ["simulator/config/*", "simulator/report/*.cpp", "simulator/run/manifest.cpp",
                                  "simulator/cli/inspect_command.cpp"],
@@ -57,7 +58,7 @@ class Walls(unittest.TestCase):
 
     def test_a_breach_of_each_would_be_found(self):
         for file, header in (("simulator/run/x.cpp", "mpi.h"), ("storage/target/x.h", "liburing.h"),
-                             ("storage/torch/x.cpp", "torch/script.h"), ("storage/torch/x.cpp", "isa-l/crc.h"),
+                             ("storage/torch/x.cpp", "torch/script.h"), ("storage/libtorch/x.cpp", "ATen/ATen.h"), ("storage/torch/x.cpp", "isa-l/crc.h"),
                              ("models/x.cpp", "nlohmann/json.hpp"), ("simulator/engine/x.cpp", "CLI/CLI.hpp"),
                              ("storage/drive/x.cpp", "models/dtype.h"), ("models/x.h", "parallelism/topology.h"),
                              ("parallelism/x.h", "simulator/plan/plan.h")):
