@@ -84,6 +84,11 @@ class Libtorch(EndToEnd):
 
         self.assertEqual(threads(*LIBTORCH), threads())
 
+    def test_an_error_in_the_middle_of_a_file_ends_the_run_and_nothing_else(self):
+        limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 1000; exec \"$@\"", "bash"]
+        self.refused(4, "run", *SMALL, *ONE, *LIBTORCH, "--target", self.target(), "--output", self.folder / "results",
+                     prefix=limited, words=["cannot write", "_optim_states.pt at offset", "ulimit -f"])
+
     def test_an_installed_program_finds_its_module(self):
         prefix = self.folder / "prefix"
         subprocess.run(["cmake", "--install", pathlib.Path(BINARY).parent, "--prefix", prefix], check=True,

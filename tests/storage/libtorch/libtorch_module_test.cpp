@@ -80,6 +80,7 @@ TEST(LibtorchModule, WritesForSeveralThreadsAtOnceAndStartsNone) {
   const std::ptrdiff_t before = threads_of_this_process();
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (Read& read : reads) {
       threads.emplace_back([&read] {
         for (int i = 0; i < 10; ++i)
