@@ -170,10 +170,18 @@ SaveSequence::Status SaveSequence::write_blocks() {
         continue;
       }
     }
-    if (producer_.produce(target_)) continue;
+    if (produce()) continue;
     require(target_.writes_in_flight() > 0, "a rank waits only for what is in flight");
     return Status::kWaiting;
   }
+}
+
+bool SaveSequence::produce() {
+  if (!settings_.profile) return producer_.produce(target_);
+  const storage::Clock::Time start = clock_.now();
+  const bool made = producer_.produce(target_);
+  measurement_.profile.making_ns += (clock_.now() - start).count();
+  return made;
 }
 
 void SaveSequence::submit(StagedBlock block) {
@@ -192,6 +200,7 @@ void SaveSequence::submit(StagedBlock block) {
   request.length = block.padded_length;
   request.buffer = std::move(block.buffer);
   target_.submit(std::move(request));
+  if (settings_.profile) measurement_.profile.submission_ns += (clock_.now() - now).count();
 }
 
 void SaveSequence::complete_write(const Completion& completion) {

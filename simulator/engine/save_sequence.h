@@ -22,6 +22,7 @@ struct SaveSettings {
   FsyncPolicy fsync = FsyncPolicy::kFile;
   storage::OpenMode open_mode = storage::OpenMode::kNew;
   bool preallocate = false;
+  bool profile = false;  // times making and submission: two looks at the clock for every piece
 };
 
 // One file as the sequence needs it: where it goes and how long it will be.
@@ -38,6 +39,13 @@ struct SaveError {
   std::error_code code;
 };
 
+// What a rank's thread did inside `write`, where it was asked for.
+struct WriteProfile {
+  std::int64_t making_ns = 0;  // content, CRCs and zip structure
+  std::int64_t submission_ns =
+      0;  // handing blocks to the target; with synchronous backends, the write itself
+};
+
 // What one rank measured in one checkpoint.
 struct SaveMeasurement {
   PhaseTimer phases;
@@ -48,6 +56,7 @@ struct SaveMeasurement {
   std::uint64_t padding_bytes = 0;  // zeros written after them by direct I/O
   std::uint64_t blocks = 0;
   std::uint64_t sync_calls = 0;
+  WriteProfile profile;
   LatencyHistogram latency;
   BusyIntervals busy;
 };
@@ -90,6 +99,7 @@ class SaveSequence {
   void after_last_block();
   void after_data();
   void after_close();
+  [[nodiscard]] bool produce();
   void submit(StagedBlock block);
   void complete_write(const storage::Completion& completion);
   void take_completions();

@@ -21,9 +21,11 @@
 #include "simulator/run/checkpoint_runner.h"
 #include "simulator/run/file_limit.h"
 #include "simulator/run/manifest.h"
+#include "simulator/run/process_binding.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/workspace.h"
+#include "storage/content/block_generator.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -45,6 +47,7 @@ class Run {
       : communicator_(communicator),
         config_(request.config),
         dry_run_(request.dry_run),
+        profile_(request.profile),
         journal_(journal),
         progress_(progress) {
     result_.command = request.command;
@@ -165,7 +168,9 @@ class Run {
     environment.kernel = kernel_release();
     environment.communicator = communicator_.description();
     environment.processes = communicator_.processes();
-    result_.effective = {.backend = config_.storage.backend,
+    environment.bindings = gather_bindings(communicator_);
+    result_.effective = {.simd = instruction_sets(),
+                         .backend = config_.storage.backend,
                          .backend_reason = choice_.reason,
                          .direct_io = choice_.direct_io(),
                          .registered_buffers = false,
@@ -175,6 +180,13 @@ class Run {
                          .checkpoints_reason = "as asked"};
     const std::tm now = fmt::gmtime(std::time(nullptr));
     result_.started_utc = communicator_.broadcast(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now));
+  }
+
+  // Of all processes; several where hosts differ.
+  [[nodiscard]] std::string instruction_sets() {
+    const std::vector<std::string> all =
+        communicator_.all_gather(storage::fastest_block_generator().instruction_set);
+    return fmt::format("{}", fmt::join(std::set<std::string>(all.begin(), all.end()), ", "));
   }
 
   // Everything that can be found out without making anything but the lock.
@@ -319,7 +331,8 @@ class Run {
     const CheckpointJob job{.ordinal = ordinal_++,
                             .content_pass = content_pass(pass, warmup),
                             .checkpoint = checkpoint,
-                            .open_mode = open_mode};
+                            .open_mode = open_mode,
+                            .profile = profile_};
     CheckpointOutcome outcome = runner_->save(job, folders);
 
     start = clock_.now();
@@ -347,6 +360,7 @@ class Run {
   Communicator& communicator_;
   const RunConfig& config_;
   bool dry_run_;
+  bool profile_;
   Journal& journal_;
   Progress& progress_;
   storage::SteadyClock clock_;

@@ -16,11 +16,11 @@
 #include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/manifest.h"
+#include "storage/clock.h"
 #include "storage/drive/direct_io_probe.h"
 #include "storage/drive/file_system.h"
 #include "storage/drive/preallocation_probe.h"
 #include "storage/errors.h"
-#include "storage/target/clock.h"
 
 namespace ckptsim::simulator {
 namespace {

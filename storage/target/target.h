@@ -5,8 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "storage/clock.h"
 #include "storage/target/buffer.h"
-#include "storage/target/clock.h"
 
 namespace ckptsim::storage {
 
