@@ -1,7 +1,5 @@
 #include "simulator/engine/thread_times.h"
 
-#include <sys/resource.h>
-
 #include <cstdint>
 #include <ctime>
 #include <fstream>
@@ -19,12 +17,6 @@ ThreadTimes thread_times() {
   std::int64_t waiting_ns = 0;
   if (schedstat >> running_ns >> waiting_ns) times.cpu_wait_ns = waiting_ns;
   return times;
-}
-
-std::uint64_t max_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace ckptsim::simulator

@@ -13,7 +13,4 @@ struct ThreadTimes {
 };
 [[nodiscard]] ThreadTimes thread_times();
 
-// The most memory that the whole process has had resident so far.
-[[nodiscard]] std::uint64_t max_rss_bytes();
-
 }  // namespace ckptsim::simulator

@@ -155,6 +155,8 @@ Json effective_json(const EffectiveSettings& effective) {
           {"simd", effective.simd},
           {"registered_buffers", effective.registered_buffers},
           {"registered_reason", effective.registered_reason},
+          {"buffer_bytes_per_rank", effective.buffer_bytes_per_rank},
+          {"huge_page_share", effective.huge_page_share},
           {"torch_dialect", effective.torch_dialect},
           {"checkpoints_per_pass", effective.checkpoints_per_pass},
           {"checkpoints_reason", effective.checkpoints_reason}};

@@ -185,10 +185,15 @@ std::string backend_words(const RunResult& run) {
     return text +
            "made and dropped: nothing was written or synced, no drive was measured and no target used.\n";
   }
-  text += fmt::format("past the page cache, queue depth {} a rank, ", run.config.storage.queue_depth);
-  return text + (effective.registered_buffers
-                     ? std::string("registered buffers.\n")
-                     : fmt::format("buffers not registered ({}).\n", effective.registered_reason));
+  const StorageConfig& storage = run.config.storage;
+  text += fmt::format("past the page cache, queue depth {} a rank, ", storage.queue_depth);
+  text += effective.registered_buffers
+              ? std::string("registered buffers")
+              : fmt::format("buffers not registered ({})", effective.registered_reason);
+  if (storage.registered_files) text += ", registered files";
+  if (storage.sqpoll) text += ", submissions polled by a kernel thread a rank (SQPOLL)";
+  if (storage.iopoll) text += ", completions polled for (IOPOLL)";
+  return text + ".\n";
 }
 
 std::string between_words(const std::string& policy) {
@@ -203,7 +208,9 @@ std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
   std::string text = backend_words(run);
   text +=
-      fmt::format("Content made with {}; {}.\n", run.effective.simd, binding_words(run.environment.bindings));
+      fmt::format("Content made with {}; {:.1f} MiB of buffers a rank, {:.0f} % of them on huge pages; {}.\n",
+                  run.effective.simd, static_cast<double>(run.effective.buffer_bytes_per_rank) / (1U << 20U),
+                  100 * run.effective.huge_page_share, binding_words(run.environment.bindings));
   if (run.effective.backend == "null") return text;
   text += fmt::format("fsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
   text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n",

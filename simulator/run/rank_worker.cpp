@@ -10,6 +10,7 @@
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
 #include "simulator/run/manifest.h"
+#include "simulator/run/process_memory.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {

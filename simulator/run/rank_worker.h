@@ -53,6 +53,7 @@ class RankWorker {
   [[nodiscard]] RankSave measured() const;
   [[nodiscard]] std::string manifest_files() const;
   [[nodiscard]] const RankPlace& place() const { return place_; }
+  [[nodiscard]] std::uint64_t buffer_bytes() const { return target_->buffer_bytes(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
 
  private:

@@ -130,6 +130,8 @@ struct EffectiveSettings {
   bool direct_io = false;
   bool registered_buffers = false;
   std::string registered_reason;
+  std::uint64_t buffer_bytes_per_rank = 0;
+  double huge_page_share = 0;  // of all buffers, once touched
   std::string torch_dialect;
   std::int64_t checkpoints_per_pass = 0;
   std::string checkpoints_reason;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "simulator/run/file_limit.h"
 #include "simulator/run/manifest.h"
 #include "simulator/run/process_binding.h"
+#include "simulator/run/process_memory.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/workspace.h"
@@ -33,6 +35,11 @@ namespace {
 storage::RegisteredBuffers registered_buffers(const std::string& name) {
   if (name == "on") return storage::RegisteredBuffers::kOn;
   return name == "off" ? storage::RegisteredBuffers::kOff : storage::RegisteredBuffers::kAuto;
+}
+
+storage::HugePages huge_pages(const std::string& name) {
+  if (name == "on") return storage::HugePages::kOn;
+  return name == "off" ? storage::HugePages::kOff : storage::HugePages::kAuto;
 }
 
 std::string kernel_release() {
@@ -124,11 +131,14 @@ class Run {
   // What the chosen backend would ignore is refused: nobody shall believe that it was in force.
   void check_settings_have_effect() const {
     const StorageConfig& storage = config_.storage;
-    if (storage.registered_buffers == "on" && choice_.backend != storage::Backend::kIoUring) {
+    for (const auto& [asked, key, value] :
+         {std::tuple(storage.registered_buffers == "on", "registered_buffers", "on"),
+          std::tuple(storage.registered_files, "registered_files", "true"),
+          std::tuple(storage.sqpoll, "sqpoll", "true"), std::tuple(storage.iopoll, "iopoll", "true")}) {
+      if (!asked || choice_.backend == storage::Backend::kIoUring) continue;
       throw RunFailure(ExitCode::kUsage,
-                       fmt::format("storage.registered_buffers is on, and only io_uring can register "
-                                   "buffers, not the backend {} ({})",
-                                   storage.backend, choice_.reason));
+                       fmt::format("storage.{} is {}, which only io_uring can do, not the backend {} ({})",
+                                   key, value, storage.backend, choice_.reason));
     }
     if (!writes_nothing_) return;
     if (storage.preallocate) {
@@ -206,7 +216,11 @@ class Run {
         .block_bytes = config_.storage.block_bytes,
         .queue_depth = config_.storage.queue_depth,
         .io_alignment = 1,
-        .registered_buffers = registered_buffers(config_.storage.registered_buffers)};
+        .registered_buffers = registered_buffers(config_.storage.registered_buffers),
+        .huge_pages = huge_pages(config_.storage.huge_pages),
+        .registered_files = config_.storage.registered_files,
+        .submission_polling = config_.storage.sqpoll,
+        .completion_polling = config_.storage.iopoll};
     if (workspace_ != nullptr) {
       if (choice_.direct_io()) workspace_->prove_direct_io();
       workspace_->prove_what_comes_later();
@@ -222,6 +236,25 @@ class Run {
       }
     });
     gather_facts();
+    gather_memory();
+  }
+
+  // Once every buffer was touched.
+  void gather_memory() {
+    std::uint64_t buffer_bytes = 0;
+    for (const auto& worker : workers_)
+      buffer_bytes += worker->buffer_bytes();
+    const std::uint64_t on_huge_pages = std::min(buffer_bytes, huge_page_bytes());
+    double all_buffers = 0;
+    double all_on_huge_pages = 0;
+    for (const std::string& part :
+         communicator_.all_gather(pack({std::to_string(buffer_bytes), std::to_string(on_huge_pages)}))) {
+      const std::vector<std::string> field = unpack(part);
+      all_buffers += std::stod(field[0]);
+      all_on_huge_pages += std::stod(field[1]);
+    }
+    result_.effective.buffer_bytes_per_rank = workers_.front()->buffer_bytes();
+    result_.effective.huge_page_share = all_on_huge_pages / all_buffers;
   }
 
   // Registered buffers are reported only where every rank has them.

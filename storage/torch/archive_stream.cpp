@@ -20,7 +20,7 @@ constexpr std::size_t kChunkBytes = std::size_t{8} * 1024;
 constexpr std::size_t kContentAlignment = 4096;  // whole content blocks are made in place
 
 // Reading the clock takes a tenth of the time that a chunk does: one chunk in so many is timed.
-constexpr std::uint64_t kChunksPerSample = 61;
+constexpr std::uint64_t kChunksPerSample = 17;
 
 }  // namespace
 

@@ -22,6 +22,8 @@ inline RunResult example_run() {
   run.config.scale = 0.5;
   run.config.checkpoint.checkpoints_per_pass = 2;
   run.effective.simd = "avx2";
+  run.effective.buffer_bytes_per_rank = 24U << 20U;
+  run.effective.huge_page_share = 1;
   run.effective.backend = "direct";
   run.effective.backend_reason = "as asked";
   run.effective.checkpoints_per_pass = 2;

@@ -127,8 +127,8 @@ TEST(RunTables, AProfileSaysWhereEachRanksTimeWentAndAddsUp) {
 
 TEST(RunTables, SaysWhatContentWasMadeWithAndWhereProcessesMayRun) {
   const std::string text = run_report(testing::example_run(), TableFormat::kText);
-  EXPECT_THAT(text,
-              HasSubstr("Content made with avx2; node1: 1 process on processors 0-1 and memory node 0."));
+  EXPECT_THAT(text, HasSubstr("Content made with avx2; 24.0 MiB of buffers a rank, 100 % of them on huge "
+                              "pages; node1: 1 process on processors 0-1 and memory node 0."));
 }
 
 }  // namespace
