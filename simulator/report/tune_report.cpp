@@ -57,14 +57,20 @@ bool mostly_bound_by_host(const MeasurementFacts& facts) {
   return host != facts.bounds.end() && 2 * host->second > all;
 }
 
+std::string written_layers(const RunResult& run, std::int64_t layers) {
+  const double mean_mb = static_cast<double>(run.plan.file_bytes) / 1e6 / static_cast<double>(run.plan.files);
+  if (run.config.model.layers == layers) return fmt::format("A file is {:.1f} MB on average.\n", mean_mb);
+  return fmt::format(
+      "Only {} of the model's {} layers are written, so that files are fewer and larger: {:.1f} MB on "
+      "average.\n",
+      run.config.model.layers, layers, mean_mb);
+}
+
 std::string conditions_of_tuning(const TuneResult& result) {
   const MeasurementFacts& facts = result.facts;
   const RunResult& run = facts.first;
   std::string text = headline(run.config, run.plan) + "\n";
-  text += fmt::format(
-      "Written: {} of the model's {} layers, so that files are of useful size: {:.1f} MB on average.\n",
-      run.config.model.layers, result.layers,
-      static_cast<double>(run.plan.file_bytes) / 1e6 / static_cast<double>(run.plan.files));
+  text += written_layers(run, result.layers);
   text += fmt::format("Backend {} ({}), fsync \"{}\", new files for every checkpoint.\n",
                       run.effective.backend, run.effective.backend_reason, run.config.checkpoint.fsync);
   for (const TargetEnvironment& target : run.environment.targets) {

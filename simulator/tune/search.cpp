@@ -43,12 +43,11 @@ std::vector<Settings> product(const std::vector<Dimension>& dimensions) {
   return all;
 }
 
-// How many measurements the dimensions outside the product take: each value, and the fastest so far beside
-// it.
-std::size_t outside_product(const std::vector<Dimension>& dimensions) {
+// How many settings the dimensions outside the product add.
+std::size_t settings_outside_product(const std::vector<Dimension>& dimensions) {
   std::size_t count = 0;
   for (const Dimension& dimension : dimensions)
-    count += dimension.in_product ? 0 : 2 * (dimension.values.size() - 1);
+    count += dimension.in_product ? 0 : dimension.values.size() - 1;
   return count;
 }
 
@@ -76,7 +75,7 @@ class Search {
 
   // The same, and the least comparison after it.
   [[nodiscard]] bool time_to_screen(std::size_t measurements) const {
-    return time_for(measurements + kLeastRounds * (kRivals + 1));
+    return time_for(measurements + kLeastRounds * (most_rivals_ + 1));
   }
 
   // None where the settings are refused.
@@ -106,6 +105,7 @@ class Search {
 
   void screen_product() {
     std::vector<Settings> all = product(dimensions_);
+    most_rivals_ = std::min(kRivals, all.size() - 1 + settings_outside_product(dimensions_));
     const auto several = std::find_if(
         all.begin(), all.end(), [&](const Settings& settings) { return changes(settings, all.front()) > 1; });
     screen_all(all.begin(), several);
@@ -115,7 +115,8 @@ class Search {
   }
 
   void screen_all(std::vector<Settings>::iterator begin, std::vector<Settings>::iterator end) {
-    const std::size_t later = outside_product(dimensions_);
+    // Each of the settings outside the product, and the fastest so far beside it.
+    const std::size_t later = 2 * settings_outside_product(dimensions_);
     for (auto settings = begin; settings != end; ++settings) {
       if (!found_.trials.empty() && !time_to_screen(1 + later)) {
         ++found_.not_tried;
@@ -242,6 +243,7 @@ class Search {
   storage::Clock::Time spent_{};
   std::size_t measured_ = 0;
   std::size_t fastest_ = 0;
+  std::size_t most_rivals_ = kRivals;
   std::vector<std::size_t> rivals_;
   Found found_;
 };

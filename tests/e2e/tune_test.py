@@ -39,7 +39,7 @@ class Tune(EndToEnd):
         self.assert_nothing_left(target)
 
     def test_what_it_tried_is_what_it_wrote(self):
-        found = self.tune("--target", self.target(), *ONLY_PREALLOCATION, "--set", "scale=0.0005", seconds=10)
+        found = self.tune("--target", self.target(), *ONLY_PREALLOCATION, "--set", "scale=0.0005", seconds=60)
         plan = json.loads(self.ckptsim("plan", JOB, "--set", "scale=0.0005", "--json").stdout)
         self.assertEqual(found["checkpoint"]["file_bytes"], plan["file_bytes"])
         self.assertEqual(found["checkpoint"]["files"], plan["files"])
@@ -144,7 +144,7 @@ class Tune(EndToEnd):
             file.truncate(512 << 20)
         subprocess.run(["mkfs.ext2", "-q", "-F", str(image)], check=True, capture_output=True)
         with self.mounted("-o", "loop", image) as folder:
-            found = self.tune("--target", folder, *ONLY_PREALLOCATION)
+            found = self.tune("--target", folder, *ONLY_PREALLOCATION, seconds=60)
             self.assertIn("storage.preallocate", found["tried"][1]["refused"])
             self.assertEqual(found["verdict"], "not_better")
             self.assertIs(found["best"]["storage"]["preallocate"], False)

@@ -192,6 +192,24 @@ TEST(Search, TooFewComparisonsLeaveTheConfiguredSettings) {
   EXPECT_LT(found.comparisons, 3U);
 }
 
+TEST(Search, FewSettingsNeedLittleTime) {
+  Drive drive([](const Settings& settings) { return has(settings, "preallocate=true") ? 6.0 : 5.0; });
+  const Found found =
+      drive.search_for(9s, {{.key = "preallocate", .values = {"false", "true"}}});  // 1 + 2 + 3 x 2
+  EXPECT_EQ(found.verdict, Verdict::kBetter);
+  EXPECT_EQ(found.comparisons, 3U);
+}
+
+TEST(Search, OfSeveralChangesThoseThatWereFastestAloneComeFirst) {
+  Drive drive([](const Settings& settings) {
+    return 5.0 + (has(settings, "block=16") ? 1 : 0) + (has(settings, "depth=16") ? 1 : 0);
+  });
+  const Found found = drive.search_for(26s);  // 8 of at most one change, 4 and 12 kept, so that 2 are left
+  EXPECT_GT(found.not_tried, 5U);
+  EXPECT_THAT(found.trials[found.best].settings,
+              ElementsAre("block=16", "depth=16", "preallocate=false", "polling=off"));
+}
+
 TEST(Search, MuchTimeEndsTheSearchAllTheSame) {
   Drive drive(flat, 0.01);
   const Found found = drive.search_for(std::chrono::hours(1));
