@@ -151,7 +151,7 @@ std::string verdict_sentence(const TuneResult& result) {
 }
 
 std::string tune_report(const TuneResult& result, TableFormat format) {
-  const std::string table = render(tried_table(result), format);
+  std::string table = render(tried_table(result), format);
   if (format == TableFormat::kCsv) return table;
   const bool markdown = format == TableFormat::kMarkdown;
   const std::string best = markdown ? "```json\n" + result.best + "\n```" : result.best;

@@ -7,7 +7,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::Not;
 
 RunConfig config(const std::vector<std::string>& overrides = {}) {
@@ -16,6 +15,7 @@ RunConfig config(const std::vector<std::string>& overrides = {}) {
 
 std::vector<std::string> keys(const std::vector<Dimension>& dimensions) {
   std::vector<std::string> names;
+  names.reserve(dimensions.size());
   for (const Dimension& dimension : dimensions)
     names.push_back(dimension.key);
   return names;

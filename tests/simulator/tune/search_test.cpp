@@ -11,11 +11,9 @@
 namespace ckptsim::simulator {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::Ge;
@@ -44,7 +42,9 @@ const std::vector<Dimension>& grid() {
   return dimensions;
 }
 
-const Settings kConfigured = {"block=4", "depth=4", "preallocate=false", "polling=off"};
+Settings all_configured() {
+  return {"block=4", "depth=4", "preallocate=false", "polling=off"};
+}
 
 bool has(const Settings& settings, const std::string& one) {
   return std::find(settings.begin(), settings.end(), one) != settings.end();
@@ -97,7 +97,7 @@ double likes_depth_16(const Settings& settings) {
 TEST(Search, AFlatDriveGivesTheConfiguredSettings) {
   const Found found = Drive(flat).search_for(60s);
   EXPECT_EQ(found.verdict, Verdict::kNotBetter);
-  EXPECT_EQ(found.trials[found.best].settings, kConfigured);
+  EXPECT_EQ(found.trials[found.best].settings, all_configured());
   EXPECT_EQ(found.noise, 0);
   EXPECT_EQ(found.gain, 0);
   EXPECT_EQ(found.not_tried, 0U);
