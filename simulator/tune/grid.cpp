@@ -24,6 +24,10 @@ constexpr std::array kGrid = {
     Row{"storage.block_bytes", "1048576 2097152 4194304 8388608 16777216", true, Backends::kAll},
     Row{"storage.queue_depth", "2 4 8 16", true, Backends::kIoUring},
     Row{"storage.preallocate", "false true", false, Backends::kAll},
+    Row{"storage.registered_files", "false true", false, Backends::kIoUring},
+    Row{"storage.sqpoll", "false true", false, Backends::kIoUring},
+    Row{"storage.iopoll", "false true", false, Backends::kIoUring},
+    Row{"storage.huge_pages", "auto off", false, Backends::kAll},
 };
 
 bool has_effect(const Row& row, bool io_uring) {

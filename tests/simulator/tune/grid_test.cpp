@@ -44,8 +44,9 @@ TEST(Grid, LeavesOutWhatTheUserFixed) {
 
 TEST(Grid, LeavesOutWhatOnlyIoUringHas) {
   EXPECT_THAT(keys(dimensions_to_vary(config(), {}, false)),
-              ElementsAre("storage.block_bytes", "storage.preallocate"));
-  EXPECT_THAT(grid_keys(false), ElementsAre("storage.block_bytes", "storage.preallocate"));
+              ElementsAre("storage.block_bytes", "storage.preallocate", "storage.huge_pages"));
+  EXPECT_THAT(grid_keys(false),
+              ElementsAre("storage.block_bytes", "storage.preallocate", "storage.huge_pages"));
   EXPECT_THAT(grid_keys(true), Contains("storage.queue_depth"));
 }
 
