@@ -5,7 +5,7 @@
 
 #include "simulator/report/progress_line.h"
 #include "simulator/run/progress.h"
-#include "storage/target/clock.h"
+#include "storage/clock.h"
 
 namespace ckptsim::simulator {
 

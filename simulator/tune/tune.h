@@ -9,7 +9,7 @@
 #include "simulator/run/progress.h"
 #include "simulator/tune/engine_measurement.h"
 #include "simulator/tune/search.h"
-#include "storage/target/clock.h"
+#include "storage/clock.h"
 
 namespace ckptsim::simulator {
 
