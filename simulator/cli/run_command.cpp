@@ -33,6 +33,7 @@ struct RunOptions {
   std::string progress = "auto";
   bool no_progress = false;
   bool dry_run = false;
+  bool profile = false;
   OutputFormat format;
 };
 
@@ -90,8 +91,10 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
 }
 
 int run_on(simulator::Communicator& communicator, const RunOptions& options) {
-  const simulator::RunRequest request{
-      .config = shared_config(communicator, options), .command = command_line(), .dry_run = options.dry_run};
+  const simulator::RunRequest request{.config = shared_config(communicator, options),
+                                      .command = command_line(),
+                                      .dry_run = options.dry_run,
+                                      .profile = options.profile};
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
   simulator::ResultFolder folder(options.output);
@@ -163,6 +166,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
                    "Progress on stderr: auto (a live line on a terminal), plain, none")
       ->check(CLI::IsMember({"auto", "plain", "none"}))
       ->capture_default_str();
+  command->add_flag(
+      "--profile", options->profile,
+      "Shows, by rank, how much of the time generation, CRCs, submission, waiting for the drive "
+      "and fsync took");
   command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
   add_output_format(*command, options->format);
   command->callback([options, &exit_code] { exit_code = run_command(*options); });

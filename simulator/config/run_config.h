@@ -46,6 +46,10 @@ struct StorageConfig {
   std::uint64_t block_bytes = 4194304;
   std::uint64_t queue_depth = 4;
   std::string registered_buffers = "auto";  // auto, on, off
+  bool registered_files = false;
+  bool sqpoll = false;
+  bool iopoll = false;
+  std::string huge_pages = "auto";  // auto, on, off
   bool preallocate = false;
   std::string drive_state = "unknown";  // new, trimmed, preconditioned, unknown
 };

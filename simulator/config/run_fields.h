@@ -51,6 +51,10 @@ void visit_run_fields(Visitor visitor, Config& config) {
     storage.field("block_bytes", config.storage.block_bytes);
     storage.field("queue_depth", config.storage.queue_depth);
     storage.field("registered_buffers", config.storage.registered_buffers);
+    storage.field("registered_files", config.storage.registered_files);
+    storage.field("sqpoll", config.storage.sqpoll);
+    storage.field("iopoll", config.storage.iopoll);
+    storage.field("huge_pages", config.storage.huge_pages);
     storage.field("preallocate", config.storage.preallocate);
     storage.field("drive_state", config.storage.drive_state);
   });

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "storage/target/clock.h"
+#include "storage/clock.h"
 
 namespace ckptsim::simulator {
 

@@ -177,8 +177,10 @@ SaveSequence::Status SaveSequence::write_blocks() {
 }
 
 bool SaveSequence::produce() {
-  const storage::Clock::Time began = settings_.long_steps ? clock_.now() : storage::Clock::Time{};
+  const bool timed = settings_.long_steps || settings_.profile;
+  const storage::Clock::Time began = timed ? clock_.now() : storage::Clock::Time{};
   const bool produced = producer_.produce(target_);
+  if (settings_.profile) measurement_.profile.making_ns += (clock_.now() - began).count();
   if (settings_.long_steps && produced) {
     unseen_since_ = began;
     take_completions();
@@ -208,6 +210,7 @@ void SaveSequence::submit(StagedBlock block) {
   request.length = block.padded_length;
   request.buffer = std::move(block.buffer);
   target_.submit(std::move(request));
+  if (settings_.profile) measurement_.profile.submission_ns += (clock_.now() - now).count();
 }
 
 void SaveSequence::complete_write(const Completion& completion) {

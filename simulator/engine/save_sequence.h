@@ -25,6 +25,7 @@ struct SaveSettings {
   // Making a piece can take any time (whole tensors): a write that is found completed after it counts as
   // completed before it, so that idle_ns is too long rather than too short.
   bool long_steps = false;
+  bool profile = false;  // times making and submission: two looks at the clock for every piece
 };
 
 // One file as the sequence needs it: where it goes and how long it will be.
@@ -41,6 +42,13 @@ struct SaveError {
   std::error_code code;
 };
 
+// What a rank's thread did inside `write`, where it was asked for.
+struct WriteProfile {
+  std::int64_t making_ns = 0;  // content, CRCs and zip structure
+  std::int64_t submission_ns =
+      0;  // handing blocks to the target; with synchronous backends, the write itself
+};
+
 // What one rank measured in one checkpoint.
 struct SaveMeasurement {
   PhaseTimer phases;
@@ -51,6 +59,7 @@ struct SaveMeasurement {
   std::uint64_t padding_bytes = 0;  // zeros written after them by direct I/O
   std::uint64_t blocks = 0;
   std::uint64_t sync_calls = 0;
+  WriteProfile profile;
   LatencyHistogram latency;
   BusyIntervals busy;
 };
@@ -93,10 +102,10 @@ class SaveSequence {
   void after_last_block();
   void after_data();
   void after_close();
+  [[nodiscard]] bool produce();
   void submit(StagedBlock block);
   void complete_write(const storage::Completion& completion);
   void take_completions();
-  bool produce();
   [[nodiscard]] storage::Clock::Time ended(const storage::Completion& completion) const;
   void fail(const storage::Completion& completion);
   Status abandon();

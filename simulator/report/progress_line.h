@@ -5,7 +5,7 @@
 #include <string>
 
 #include "simulator/run/progress.h"
-#include "storage/target/clock.h"
+#include "storage/clock.h"
 
 namespace ckptsim::simulator {
 

@@ -18,6 +18,13 @@ Json to_json(const RankSave& rank) {
   Json phases;
   for (std::size_t i = 0; i < kPhases; ++i)
     phases[std::string(kPhaseNames[i]) + "_ns"] = rank.phase_ns[i];
+  Json profile = nullptr;
+  if (rank.profile.has_value()) {
+    profile = {{"generation_ns", rank.profile->generation_ns},
+               {"crc_ns", rank.profile->crc_ns},
+               {"submission_ns", rank.profile->submission_ns},
+               {"wait_ns", rank.profile->wait_ns}};
+  }
   return {{"rank", rank.rank},
           {"host", rank.host},
           {"target", rank.target},
@@ -31,6 +38,8 @@ Json to_json(const RankSave& rank) {
           {"idle_ns", rank.idle_ns},
           {"cpu_ns", rank.cpu_ns},
           {"cpu_wait_ns", rank.cpu_wait_ns >= 0 ? Json(rank.cpu_wait_ns) : Json(nullptr)},
+          {"max_rss_bytes", rank.max_rss_bytes},
+          {"profile", std::move(profile)},
           {"latency",
            {{"p50_ns", rank.latency_p50_ns},
             {"p99_ns", rank.latency_p99_ns},
@@ -107,6 +116,13 @@ Json environment_json(const Environment& environment) {
   for (std::size_t i = 0; i < environment.hosts.size(); ++i) {
     hosts.push_back({{"name", environment.hosts[i]}, {"ranks", environment.ranks_on_host[i]}});
   }
+  Json bindings = Json::array();
+  for (const ProcessBinding& binding : environment.bindings) {
+    bindings.push_back({{"process", binding.process},
+                        {"host", binding.host},
+                        {"processors", binding.processors},
+                        {"memory_nodes", binding.memory_nodes}});
+  }
   Json targets = Json::array();
   for (std::size_t i = 0; i < environment.targets.size(); ++i) {
     const TargetEnvironment& target = environment.targets[i];
@@ -128,6 +144,7 @@ Json environment_json(const Environment& environment) {
           {"kernel", environment.kernel},
           {"communicator", environment.communicator},
           {"processes", environment.processes},
+          {"bindings", std::move(bindings)},
           {"targets", std::move(targets)}};
 }
 
@@ -135,10 +152,13 @@ Json effective_json(const EffectiveSettings& effective) {
   return {{"backend", effective.backend},
           {"backend_reason", effective.backend_reason},
           {"direct_io", effective.direct_io},
+          {"simd", effective.simd},
           {"registered_buffers", effective.registered_buffers},
           {"registered_reason", effective.registered_reason},
           {"serializer", effective.serializer},
           {"libtorch_version", effective.libtorch_version},
+          {"buffer_bytes_per_rank", effective.buffer_bytes_per_rank},
+          {"huge_page_share", effective.huge_page_share},
           {"torch_dialect", effective.torch_dialect},
           {"checkpoints_per_pass", effective.checkpoints_per_pass},
           {"checkpoints_reason", effective.checkpoints_reason}};

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "simulator/run/process_binding.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -98,6 +102,66 @@ Table pass_table(const RunResult& run) {
   return table;
 }
 
+namespace {
+
+// What a rank's time went into, over several checkpoints.
+struct ProfileSums {
+  std::int64_t duration_ns = 0;
+  std::array<std::int64_t, kPhases> phase_ns{};
+  RankProfile profile;
+
+  void add(const RankSave& rank) {
+    duration_ns += rank.duration_ns;
+    for (std::size_t i = 0; i < kPhases; ++i)
+      phase_ns[i] += rank.phase_ns[i];
+    profile.generation_ns += rank.profile->generation_ns;
+    profile.crc_ns += rank.profile->crc_ns;
+    profile.submission_ns += rank.profile->submission_ns;
+    profile.wait_ns += rank.profile->wait_ns;
+  }
+
+  [[nodiscard]] std::int64_t phase(Phase which) const { return phase_ns[static_cast<std::size_t>(which)]; }
+
+  [[nodiscard]] std::vector<std::string> row(std::string name) const {
+    const std::int64_t other_ns = phase(Phase::kWrite) - profile.generation_ns - profile.crc_ns -
+                                  profile.submission_ns - profile.wait_ns;
+    std::vector<std::string> cells = {std::move(name)};
+    for (const std::int64_t part_ns :
+         {profile.generation_ns, profile.crc_ns, profile.submission_ns, profile.wait_ns, other_ns,
+          phase(Phase::kCreate) + phase(Phase::kPreallocate),
+          phase(Phase::kSync) + phase(Phase::kDirectorySync), phase(Phase::kClose)}) {
+      const double share =
+          duration_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(duration_ns) : 0;
+      cells.push_back(fmt::format("{:.1f}", 100 * share));
+    }
+    return cells;
+  }
+};
+
+}  // namespace
+
+Table profile_table(const RunResult& run) {
+  Table table;
+  table.columns = {{"rank"},          {"generate %"}, {"crc %"},   {"submit %"}, {"wait %"},
+                   {"other write %"}, {"create %"},   {"fsync %"}, {"close %"}};
+  std::map<std::int64_t, ProfileSums> by_rank;
+  ProfileSums all;
+  for (const PassResult& pass : run.passes) {
+    if (pass.warmup) continue;
+    for (const CheckpointResult& checkpoint : pass.checkpoints) {
+      for (const RankSave& rank : checkpoint.save.ranks) {
+        if (!rank.profile.has_value()) continue;
+        by_rank[rank.rank].add(rank);
+        all.add(rank);
+      }
+    }
+  }
+  for (const auto& [rank, sums] : by_rank)
+    table.rows.push_back(sums.row(fmt::format("{}", rank)));
+  if (!by_rank.empty()) table.rows.push_back(all.row("all"));
+  return table;
+}
+
 std::string headline(const RunConfig& config, const RunPlan& plan) {
   std::string text = fmt::format(
       "{}, {}, TP{} x PP{} x DP{} (ZeRO {}), layout {}: {:.3f} GB a checkpoint in {} files by {} rank{}",
@@ -121,10 +185,15 @@ std::string backend_words(const RunResult& run) {
     return text +
            "made and dropped: nothing was written or synced, no drive was measured and no target used.\n";
   }
-  text += fmt::format("past the page cache, queue depth {} a rank, ", run.config.storage.queue_depth);
-  return text + (effective.registered_buffers
-                     ? std::string("registered buffers.\n")
-                     : fmt::format("buffers not registered ({}).\n", effective.registered_reason));
+  const StorageConfig& storage = run.config.storage;
+  text += fmt::format("past the page cache, queue depth {} a rank, ", storage.queue_depth);
+  text += effective.registered_buffers
+              ? std::string("registered buffers")
+              : fmt::format("buffers not registered ({})", effective.registered_reason);
+  if (storage.registered_files) text += ", registered files";
+  if (storage.sqpoll) text += ", submissions polled by a kernel thread a rank (SQPOLL)";
+  if (storage.iopoll) text += ", completions polled for (IOPOLL)";
+  return text + ".\n";
 }
 
 // The program's own writer is the rule and needs no words.
@@ -146,6 +215,10 @@ std::string between_words(const std::string& policy) {
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
   std::string text = backend_words(run) + serializer_words(run.effective);
+  text +=
+      fmt::format("Content made with {}; {:.1f} MiB of buffers a rank, {:.0f} % of them on huge pages; {}.\n",
+                  run.effective.simd, static_cast<double>(run.effective.buffer_bytes_per_rank) / (1U << 20U),
+                  100 * run.effective.huge_page_share, binding_words(run.environment.bindings));
   if (run.effective.backend == "null") return text;
   text += fmt::format("fsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
   text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n",
@@ -163,8 +236,11 @@ std::string conditions(const RunResult& run) {
 }
 
 std::string run_report(const RunResult& run, TableFormat format) {
-  return headline(run.config, run.plan) + "\n" + conditions(run) + "\n" +
-         render(checkpoint_table(run), format) + "\n" + render(pass_table(run), format);
+  const Table profile = profile_table(run);
+  std::string text = headline(run.config, run.plan) + "\n" + conditions(run) + "\n" +
+                     render(checkpoint_table(run), format) + "\n" + render(pass_table(run), format);
+  if (!profile.rows.empty()) text += "\n" + render(profile, format);
+  return text;
 }
 
 }  // namespace ckptsim::simulator

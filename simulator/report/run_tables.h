@@ -11,6 +11,9 @@ namespace ckptsim::simulator {
 [[nodiscard]] Table checkpoint_table(const RunResult& run);
 
 // A pass a row: the average of its checkpoints and their spread.
+// A row a rank and one for all: where the time of the measured checkpoints went, in per cent of the ranks'
+// durations. Empty without a profile.
+[[nodiscard]] Table profile_table(const RunResult& run);
 [[nodiscard]] Table pass_table(const RunResult& run);
 
 // One line: what was written and how. Names model, training state and layout, and says when the run was

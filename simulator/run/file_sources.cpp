@@ -6,7 +6,6 @@
 
 #include "simulator/plan/plan.h"
 #include "storage/libtorch/libtorch_stream.h"
-#include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -17,6 +16,7 @@ class StreamSource final : public FileSource {
  public:
   template <typename... Arguments>
   explicit StreamSource(Arguments&&... arguments) : stream_(std::forward<Arguments>(arguments)...) {}
+  [[nodiscard]] Stream& stream() { return stream_; }
   std::size_t read(std::span<std::byte> out) override { return stream_.read(out); }
   [[nodiscard]] std::uint64_t file_bytes() const override { return stream_.file_bytes(); }
   [[nodiscard]] storage::torch::FileDigest digest() const override { return stream_.digest(); }
@@ -27,8 +27,9 @@ class StreamSource final : public FileSource {
 
 }  // namespace
 
-FileSources::FileSources(const RunConfig& config, std::int64_t rank, const storage::libtorch::Module* module)
-    : config_(config), module_(module) {
+FileSources::FileSources(const RunConfig& config, std::int64_t rank, const storage::libtorch::Module* module,
+                         const storage::Clock& clock)
+    : config_(config), module_(module), clock_(clock) {
   if (module_ == nullptr) return;
   std::uint64_t largest = 1;
   for (const storage::torch::FileSpec& file : file_specs(config_, rank, iteration_of(0)))
@@ -38,13 +39,18 @@ FileSources::FileSources(const RunConfig& config, std::int64_t rank, const stora
 }
 
 std::unique_ptr<FileSource> FileSources::open(const storage::torch::FileSpec& file,
-                                              std::uint64_t content_pass, std::uint64_t checkpoint) const {
+                                              std::uint64_t content_pass, std::uint64_t checkpoint,
+                                              storage::torch::MakingSample* sample) const {
   if (module_ == nullptr) {
-    return std::make_unique<StreamSource<storage::torch::ArchiveStream>>(
+    auto source = std::make_unique<StreamSource<storage::torch::ArchiveStream>>(
         file, archive_options(config_), config_.content_seed, content_pass, checkpoint);
+    if (sample != nullptr) source->stream().sample(clock_, *sample);
+    return source;
   }
-  return std::make_unique<StreamSource<storage::libtorch::LibtorchStream>>(
+  auto source = std::make_unique<StreamSource<storage::libtorch::LibtorchStream>>(
       *module_, file, config_.content_seed, content_pass, checkpoint, tensor_memory_->memory());
+  if (sample != nullptr) source->stream().sample(clock_, *sample);
+  return source;
 }
 
 }  // namespace ckptsim::simulator

@@ -10,6 +10,7 @@
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
 #include "simulator/run/manifest.h"
+#include "simulator/run/process_memory.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -50,7 +51,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
       group_(group),
       clock_(clock),
       target_(storage::make_target(options, clock)),
-      sources_(config, place.rank, module) {
+      sources_(config, place.rank, module, clock) {
   target_->warm_up();
 }
 
@@ -66,13 +67,18 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
         {(std::filesystem::path(folder) / spec.name).string(), torch::archive_bytes(spec, options)});
     payload_bytes_ += torch::payload_bytes(spec);
   }
+  profiled_ = job.profile;
+  wait_ns_ = 0;
+  sample_ = {};
   producer_ = std::make_unique<BlockProducer>(specs_.size(), [this, job](std::size_t file) {
-    return sources_.open(specs_[file], job.content_pass, static_cast<std::uint64_t>(job.checkpoint));
+    return sources_.open(specs_[file], job.content_pass, static_cast<std::uint64_t>(job.checkpoint),
+                         job.profile ? &sample_ : nullptr);
   });
   const SaveSettings settings{.fsync = fsync_policy(config_.checkpoint.fsync),
                               .open_mode = job.open_mode,
                               .preallocate = config_.storage.preallocate,
-                              .long_steps = sources_.long_steps()};
+                              .long_steps = sources_.long_steps(),
+                              .profile = job.profile};
   sequence_ = std::make_unique<SaveSequence>(settings, folder, files_, *producer_, *target_, clock_,
                                              written_bytes, stop);
 }
@@ -81,11 +87,8 @@ void RankWorker::run() {
   const ThreadTimes before = thread_times();
   try {
     sequence_->start();
-    while (sequence_->advance() == SaveSequence::Status::kWaiting) {
-      storage::Completion completion;
-      target_->wait(completion);
-      sequence_->complete(std::move(completion));
-    }
+    while (sequence_->advance() == SaveSequence::Status::kWaiting)
+      wait_for_one();
     note_thread_times(before, thread_times());
     if (const std::optional<SaveError>& error = sequence_->error()) {
       fail({.code = ExitCode::kInputOutput, .message = sentence(*error)});
@@ -96,6 +99,28 @@ void RankWorker::run() {
     failure.message += fmt::format(", while busy with {}", sequence_->current_path());
     fail(std::move(failure));
   }
+}
+
+void RankWorker::wait_for_one() {
+  storage::Completion completion;
+  const storage::Clock::Time start = profiled_ ? clock_.now() : storage::Clock::Time{};
+  target_->wait(completion);
+  if (profiled_) wait_ns_ += (clock_.now() - start).count();
+  sequence_->complete(std::move(completion));
+}
+
+// Making is timed whole; how it divides is known from a sample.
+std::optional<RankProfile> RankWorker::profile() const {
+  if (!profiled_) return std::nullopt;
+  const WriteProfile& write = sequence_->measurement().profile;
+  const std::int64_t sampled_ns = sample_.content_ns + sample_.crc_ns;
+  const double crc_share =
+      sampled_ns > 0 ? static_cast<double>(sample_.crc_ns) / static_cast<double>(sampled_ns) : 0;
+  const auto crc_ns = static_cast<std::int64_t>(crc_share * static_cast<double>(write.making_ns));
+  return RankProfile{.generation_ns = write.making_ns - crc_ns,
+                     .crc_ns = crc_ns,
+                     .submission_ns = write.submission_ns,
+                     .wait_ns = wait_ns_};
 }
 
 void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes& after) {
@@ -139,6 +164,8 @@ RankSave RankWorker::measured() const {
                 .idle_ns = measurement.idle_ns,
                 .cpu_ns = cpu_ns_,
                 .cpu_wait_ns = cpu_wait_ns_,
+                .max_rss_bytes = max_rss_bytes(),
+                .profile = profile(),
                 .depth_integral_ns = measurement.depth_integral_ns,
                 .latency_p50_ns = measurement.latency.quantile_ns(0.5),
                 .latency_p99_ns = measurement.latency.quantile_ns(0.99),

@@ -15,6 +15,7 @@
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/make_target.h"
+#include "storage/torch/archive_stream.h"
 #include "storage/torch/file_spec.h"
 
 namespace ckptsim::simulator {
@@ -25,6 +26,7 @@ struct CheckpointJob {
   std::uint64_t content_pass = 1;  // the pass in the content's address
   std::int64_t checkpoint = 1;     // within the pass
   storage::OpenMode open_mode = storage::OpenMode::kNew;
+  bool profile = false;  // measures what the rank's time goes into
 };
 
 // A model rank of this process: its target for the whole run, its files and save sequence for one checkpoint
@@ -54,10 +56,13 @@ class RankWorker {
   [[nodiscard]] RankSave measured() const;
   [[nodiscard]] std::string manifest_files() const;
   [[nodiscard]] const RankPlace& place() const { return place_; }
+  [[nodiscard]] std::uint64_t buffer_bytes() const { return target_->buffer_bytes(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
 
  private:
   void fail(Failure failure);
+  void wait_for_one();
+  [[nodiscard]] std::optional<RankProfile> profile() const;
   void note_thread_times(const ThreadTimes& before, const ThreadTimes& after);
 
   const RunConfig& config_;
@@ -74,6 +79,9 @@ class RankWorker {
   std::unique_ptr<SaveSequence> sequence_;
   std::int64_t cpu_ns_ = 0;
   std::int64_t cpu_wait_ns_ = -1;
+  bool profiled_ = false;
+  std::int64_t wait_ns_ = 0;  // when profiled
+  storage::torch::MakingSample sample_;
   std::optional<Failure> failure_;
 };
 

@@ -14,6 +14,17 @@
 
 namespace ckptsim::simulator {
 
+// What a rank's thread did inside `write` (run --profile). The rest of `write` is waiting for a processor and
+// bookkeeping.
+struct RankProfile {
+  std::int64_t generation_ns = 0;  // content and the structure of the files
+  std::int64_t crc_ns = 0;
+  std::int64_t submission_ns =
+      0;                     // handing blocks to the target; on direct and buffered, the writes themselves
+  std::int64_t wait_ns = 0;  // for the drive, with nothing else to do
+  friend bool operator==(const RankProfile&, const RankProfile&) = default;
+};
+
 // One rank's part of a checkpoint, as it travels to process 0 and into result.json.
 struct RankSave {
   std::int64_t rank = 0;
@@ -30,6 +41,8 @@ struct RankSave {
   std::int64_t cpu_ns = 0;  // its thread ran
   std::int64_t cpu_wait_ns =
       0;  // its thread was ready and waited for a processor; -1 where the kernel does not say
+  std::uint64_t max_rss_bytes = 0;  // of its process, since that began
+  std::optional<RankProfile> profile;
   std::int64_t depth_integral_ns = 0;
   std::int64_t latency_p50_ns = 0;
   std::int64_t latency_p99_ns = 0;
@@ -111,6 +124,7 @@ struct TargetEnvironment {
 
 // How a run really worked, where something was left to the program.
 struct EffectiveSettings {
+  std::string simd;  // that content was made with: avx512, avx2, portable; several where hosts differ
   std::string backend;
   std::string backend_reason;
   bool direct_io = false;
@@ -118,9 +132,19 @@ struct EffectiveSettings {
   std::string registered_reason;
   std::string serializer;
   std::string libtorch_version;  // of the writer that made the files; empty for stream
+  std::uint64_t buffer_bytes_per_rank = 0;
+  double huge_page_share = 0;  // of all buffers, once touched
   std::string torch_dialect;
   std::int64_t checkpoints_per_pass = 0;
   std::string checkpoints_reason;
+};
+
+// Where a process may run and have its memory, as the kernel lists it ("0-31,64").
+struct ProcessBinding {
+  int process = 0;
+  std::string host;
+  std::string processors;
+  std::string memory_nodes;
 };
 
 struct Environment {
@@ -129,6 +153,7 @@ struct Environment {
   std::string kernel;
   std::string communicator;
   int processes = 1;
+  std::vector<ProcessBinding> bindings;
   std::vector<TargetEnvironment> targets;
 };
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,12 @@
 #include "simulator/run/checkpoint_runner.h"
 #include "simulator/run/file_limit.h"
 #include "simulator/run/manifest.h"
+#include "simulator/run/process_binding.h"
+#include "simulator/run/process_memory.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/workspace.h"
+#include "storage/content/block_generator.h"
 #include "storage/libtorch/load_module.h"
 
 namespace ckptsim::simulator {
@@ -32,6 +36,11 @@ namespace {
 storage::RegisteredBuffers registered_buffers(const std::string& name) {
   if (name == "on") return storage::RegisteredBuffers::kOn;
   return name == "off" ? storage::RegisteredBuffers::kOff : storage::RegisteredBuffers::kAuto;
+}
+
+storage::HugePages huge_pages(const std::string& name) {
+  if (name == "on") return storage::HugePages::kOn;
+  return name == "off" ? storage::HugePages::kOff : storage::HugePages::kAuto;
 }
 
 std::string kernel_release() {
@@ -46,6 +55,7 @@ class Run {
       : communicator_(communicator),
         config_(request.config),
         dry_run_(request.dry_run),
+        profile_(request.profile),
         journal_(journal),
         progress_(progress) {
     result_.command = request.command;
@@ -136,11 +146,14 @@ class Run {
   // What the chosen backend would ignore is refused: nobody shall believe that it was in force.
   void check_settings_have_effect() const {
     const StorageConfig& storage = config_.storage;
-    if (storage.registered_buffers == "on" && choice_.backend != storage::Backend::kIoUring) {
+    for (const auto& [asked, key, value] :
+         {std::tuple(storage.registered_buffers == "on", "registered_buffers", "on"),
+          std::tuple(storage.registered_files, "registered_files", "true"),
+          std::tuple(storage.sqpoll, "sqpoll", "true"), std::tuple(storage.iopoll, "iopoll", "true")}) {
+      if (!asked || choice_.backend == storage::Backend::kIoUring) continue;
       throw RunFailure(ExitCode::kUsage,
-                       fmt::format("storage.registered_buffers is on, and only io_uring can register "
-                                   "buffers, not the backend {} ({})",
-                                   storage.backend, choice_.reason));
+                       fmt::format("storage.{} is {}, which only io_uring can do, not the backend {} ({})",
+                                   key, value, storage.backend, choice_.reason));
     }
     if (!writes_nothing_) return;
     if (storage.preallocate) {
@@ -180,7 +193,9 @@ class Run {
     environment.kernel = kernel_release();
     environment.communicator = communicator_.description();
     environment.processes = communicator_.processes();
-    result_.effective = {.backend = config_.storage.backend,
+    environment.bindings = gather_bindings(communicator_);
+    result_.effective = {.simd = instruction_sets(),
+                         .backend = config_.storage.backend,
                          .backend_reason = choice_.reason,
                          .direct_io = choice_.direct_io(),
                          .registered_buffers = false,
@@ -192,6 +207,13 @@ class Run {
                          .checkpoints_reason = "as asked"};
     const std::tm now = fmt::gmtime(std::time(nullptr));
     result_.started_utc = communicator_.broadcast(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now));
+  }
+
+  // Of all processes; several where hosts differ.
+  [[nodiscard]] std::string instruction_sets() {
+    const std::vector<std::string> all =
+        communicator_.all_gather(storage::fastest_block_generator().instruction_set);
+    return fmt::format("{}", fmt::join(std::set<std::string>(all.begin(), all.end()), ", "));
   }
 
   // Everything that can be found out without making anything but the lock.
@@ -211,7 +233,11 @@ class Run {
         .block_bytes = config_.storage.block_bytes,
         .queue_depth = config_.storage.queue_depth,
         .io_alignment = 1,
-        .registered_buffers = registered_buffers(config_.storage.registered_buffers)};
+        .registered_buffers = registered_buffers(config_.storage.registered_buffers),
+        .huge_pages = huge_pages(config_.storage.huge_pages),
+        .registered_files = config_.storage.registered_files,
+        .submission_polling = config_.storage.sqpoll,
+        .completion_polling = config_.storage.iopoll};
     if (workspace_ != nullptr) {
       if (choice_.direct_io()) workspace_->prove_direct_io();
       workspace_->prove_what_comes_later();
@@ -227,6 +253,25 @@ class Run {
       }
     });
     gather_facts();
+    gather_memory();
+  }
+
+  // Once every buffer was touched.
+  void gather_memory() {
+    std::uint64_t buffer_bytes = 0;
+    for (const auto& worker : workers_)
+      buffer_bytes += worker->buffer_bytes();
+    const std::uint64_t on_huge_pages = std::min(buffer_bytes, huge_page_bytes());
+    double all_buffers = 0;
+    double all_on_huge_pages = 0;
+    for (const std::string& part :
+         communicator_.all_gather(pack({std::to_string(buffer_bytes), std::to_string(on_huge_pages)}))) {
+      const std::vector<std::string> field = unpack(part);
+      all_buffers += std::stod(field[0]);
+      all_on_huge_pages += std::stod(field[1]);
+    }
+    result_.effective.buffer_bytes_per_rank = workers_.front()->buffer_bytes();
+    result_.effective.huge_page_share = all_on_huge_pages / all_buffers;
   }
 
   // Registered buffers are reported only where every rank has them.
@@ -336,7 +381,8 @@ class Run {
     const CheckpointJob job{.ordinal = ordinal_++,
                             .content_pass = content_pass(pass, warmup),
                             .checkpoint = checkpoint,
-                            .open_mode = open_mode};
+                            .open_mode = open_mode,
+                            .profile = profile_};
     CheckpointOutcome outcome = runner_->save(job, folders);
 
     start = clock_.now();
@@ -364,6 +410,7 @@ class Run {
   Communicator& communicator_;
   const RunConfig& config_;
   bool dry_run_;
+  bool profile_;
   Journal& journal_;
   Progress& progress_;
   storage::SteadyClock clock_;

@@ -26,6 +26,7 @@ struct RunRequest {
   RunConfig config;
   std::string command;   // as typed, for the result
   bool dry_run = false;  // checks and plans, makes nothing
+  bool profile = false;  // every rank measures what its time in `write` goes into
 };
 
 // Collective: the whole run on all processes. Returns the result on process 0 (elsewhere without

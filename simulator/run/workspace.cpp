@@ -16,11 +16,12 @@
 #include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/manifest.h"
+#include "storage/clock.h"
 #include "storage/drive/direct_io_probe.h"
 #include "storage/drive/file_system.h"
+#include "storage/drive/polling_probe.h"
 #include "storage/drive/preallocation_probe.h"
 #include "storage/errors.h"
-#include "storage/target/clock.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -267,6 +268,7 @@ void Workspace::prove_what_comes_later() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (auto& [group, directory] : led_) {
       if (config_.storage.preallocate) storage::prove_preallocation(directory->path());
+      if (config_.storage.iopoll) storage::prove_polling(directory->path());
       if (config_.checkpoint.trim) directory->prove_trim();
     }
   });

@@ -86,8 +86,8 @@ std::vector<BlockGenerator> supported_block_generators() {
   return generators;
 }
 
-GenerateBlocks fastest_block_generator() {
-  static const GenerateBlocks fastest = supported_block_generators().front().generate;
+const BlockGenerator& fastest_block_generator() {
+  static const BlockGenerator fastest = supported_block_generators().front();
   return fastest;
 }
 

@@ -29,6 +29,6 @@ struct BlockGenerator {
 [[nodiscard]] std::vector<BlockGenerator> supported_block_generators();
 
 // The fastest of them, chosen once.
-[[nodiscard]] GenerateBlocks fastest_block_generator();
+[[nodiscard]] const BlockGenerator& fastest_block_generator();
 
 }  // namespace ckptsim::storage

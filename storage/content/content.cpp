@@ -27,7 +27,7 @@ std::uint64_t content_key(const ContentAddress& address) {
 Content::Content(const ContentAddress& address) : key_(content_key(address)) {}
 
 void Content::fill(std::uint64_t offset, std::span<std::byte> out) const {
-  const GenerateBlocks generate = fastest_block_generator();
+  const GenerateBlocks generate = fastest_block_generator().generate;
   while (!out.empty()) {
     const std::uint64_t block = offset / kContentBlockBytes;
     const std::size_t within = offset % kContentBlockBytes;

@@ -66,7 +66,22 @@ LibtorchStream::LibtorchStream(const Module& module, const torch::FileSpec& file
 }
 
 std::size_t LibtorchStream::read(std::span<std::byte> out) {
+  const Clock::Time start = sample_ == nullptr ? Clock::Time{} : clock_->now();
+  const std::int64_t crc_before = sample_ == nullptr ? 0 : sample_->crc_ns;
   if (pieces_.empty() && record_ < layout_.records.size()) step();
+  const std::size_t copied = copy_pieces(out);
+  if (sample_ != nullptr) {
+    sample_->content_ns += (clock_->now() - start).count() - (sample_->crc_ns - crc_before);
+  }
+  return copied;
+}
+
+void LibtorchStream::sample(const Clock& clock, torch::MakingSample& sample) {
+  clock_ = &clock;
+  sample_ = &sample;
+}
+
+std::size_t LibtorchStream::copy_pieces(std::span<std::byte> out) {
   std::size_t copied = 0;
   while (copied < out.size() && !pieces_.empty()) {
     const std::span<const std::byte> rest = pieces_.front().bytes().subspan(piece_position_);
@@ -89,12 +104,14 @@ void LibtorchStream::step() {
   if (const auto* tensor = std::get_if<torch::TensorPayload>(&record.payload)) {
     if (!fill(tensor->tensor, record.entry.bytes)) return;
   }
+  const Clock::Time start = sample_ == nullptr ? Clock::Time{} : clock_->now();
   try {
     write_record(record);
   } catch (const std::runtime_error& error) {
     throw FormatError(fmt::format("{}: LibTorch {} cannot write the record {}: {}", file_.name,
                                   module_.torch_version, record.name, error.what()));
   }
+  if (sample_ != nullptr) sample_->crc_ns += (clock_->now() - start).count();
   check_place(record);
   note_record(record);
   ++record_;

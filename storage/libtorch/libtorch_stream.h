@@ -33,6 +33,10 @@ class LibtorchStream {
   // with the file's name when torch refuses, or puts a record elsewhere than was planned.
   std::size_t read(std::span<std::byte> out);
 
+  // Times what is made from now on and adds it to `sample`: content and the copies of it, and torch's writing
+  // of records, which is its CRC. Both outlive the stream.
+  void sample(const Clock& clock, torch::MakingSample& sample);
+
   [[nodiscard]] std::uint64_t file_bytes() const { return layout_.file_bytes; }
   [[nodiscard]] std::uint64_t position() const { return position_; }
   [[nodiscard]] bool finished() const { return position_ == file_bytes(); }
@@ -51,6 +55,7 @@ class LibtorchStream {
   };
 
   void step();
+  std::size_t copy_pieces(std::span<std::byte> out);
   [[nodiscard]] bool fill(std::uint64_t tensor, std::uint64_t bytes);
   void write_record(torch::RecordLayout& record);
   void take(std::span<const std::byte> bytes);
@@ -73,6 +78,8 @@ class LibtorchStream {
   std::deque<Piece> pieces_;            // handed over and not yet read
   std::size_t piece_position_ = 0;
   std::unique_ptr<Writer> writer_;
+  const Clock* clock_ = nullptr;
+  torch::MakingSample* sample_ = nullptr;  // none: nothing is timed
 };
 
 }  // namespace ckptsim::storage::libtorch

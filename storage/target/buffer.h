@@ -9,6 +9,9 @@ namespace ckptsim::storage {
 
 class BufferPool;
 
+// kAuto: transparent huge pages where the kernel has some. kOn: reserved ones (vm.nr_hugepages), or nothing.
+enum class HugePages { kAuto, kOn, kOff };
+
 // One block of a pool, owned by whoever holds it; goes back to its pool when destroyed. Move-only. The pool
 // must outlive it.
 class Buffer {
@@ -36,8 +39,9 @@ class Buffer {
 // A fixed number of equal blocks in one page-aligned mapping. Not thread-safe.
 class BufferPool {
  public:
-  // Throws std::system_error when the memory cannot be had.
-  BufferPool(unsigned count, std::uint64_t buffer_bytes);
+  // Throws std::system_error when the memory cannot be had, UnsuitableTarget when it is to be on huge pages
+  // and too few are reserved.
+  BufferPool(unsigned count, std::uint64_t buffer_bytes, HugePages huge_pages = HugePages::kAuto);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -50,6 +54,7 @@ class BufferPool {
  private:
   friend class Buffer;
   std::byte* memory_ = nullptr;
+  std::uint64_t mapped_bytes_;
   std::uint64_t buffer_bytes_;
   unsigned count_;
   std::vector<unsigned> free_;

@@ -7,12 +7,14 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "storage/errors.h"
 #include "storage/target/check.h"
 #include "storage/target/open_files.h"
+#include "storage/target/registered_files.h"
 #include "storage/target/short_write.h"
 
 namespace ckptsim::storage {
@@ -26,7 +28,8 @@ std::string words(int error) {
 // completion enters the ring only at a system call, and polling for one could not be a look at memory.
 class Ring {
  public:
-  explicit Ring(unsigned entries) noexcept : error_(-io_uring_queue_init(entries, &ring_, 0)) {}
+  explicit Ring(unsigned entries, unsigned flags = 0) noexcept
+      : error_(-io_uring_queue_init(entries, &ring_, flags)) {}
   ~Ring() {
     if (error_ == 0) io_uring_queue_exit(&ring_);
   }
@@ -40,6 +43,11 @@ class Ring {
   io_uring ring_{};
   int error_;
 };
+
+unsigned ring_flags(const TargetOptions& options) {
+  return (options.submission_polling ? IORING_SETUP_SQPOLL : 0U) |
+         (options.completion_polling ? IORING_SETUP_IOPOLL : 0U);
+}
 
 std::string why_refused(int error) {
   switch (error) {
@@ -66,10 +74,10 @@ std::string memory_lock_limit() {
 class IoUringTarget final : public Target {
  public:
   IoUringTarget(const TargetOptions& options, const Clock& clock)
-      : Target(clock, options.block_bytes, options.queue_depth, options.io_alignment),
+      : Target(clock, options.block_bytes, options.queue_depth, options.io_alignment, options.huge_pages),
         files_(Caching::kDirect),
         writes_(options.queue_depth),
-        ring_(static_cast<unsigned>(options.queue_depth)) {
+        ring_(static_cast<unsigned>(options.queue_depth), ring_flags(options)) {
     if (ring_.error() != 0) {
       throw UnsuitableTarget(
           fmt::format("io_uring with a queue depth of {} cannot be had: {}; --backend direct works "
@@ -79,6 +87,7 @@ class IoUringTarget final : public Target {
     for (unsigned slot = 0; slot < writes_.size(); ++slot)
       free_slots_.push_back(slot);
     register_buffers(options.registered_buffers);
+    if (options.registered_files) register_files();
   }
 
   ~IoUringTarget() override {
@@ -109,13 +118,14 @@ class IoUringTarget final : public Target {
 
   bool do_submit(Request& request, Completion& completion) override {
     if (request.kind != Request::Kind::kWrite) {
+      if (request.kind == Request::Kind::kClose) forget_registration(request.file);
       completion.error = files_.carry_out(request);
       return true;
     }
     check(!free_slots_.empty(), "a write in flight has a slot");
     const unsigned slot = free_slots_.back();
     free_slots_.pop_back();
-    const int descriptor = files_.descriptor(request.file);
+    const int descriptor = descriptor_in_ring(request.file);
     writes_[slot] = {std::move(request), completion.submitted, descriptor, 0};
     start(slot);
     return false;
@@ -162,6 +172,7 @@ class IoUringTarget final : public Target {
         return false;
       }
     }
+    if (registered_.has_value()) registered_->write_ended(write.request.file);
     completion.kind = Request::Kind::kWrite;
     completion.file = write.request.file;
     completion.offset = write.request.offset;
@@ -186,6 +197,8 @@ class IoUringTarget final : public Target {
     } else {
       io_uring_prep_write(entry, write.descriptor, data, length, offset);
     }
+    // A file that is not open is not registered either: -1, which the kernel answers with EBADF.
+    if (registered_.has_value() && write.descriptor >= 0) entry->flags |= IOSQE_FIXED_FILE;
     io_uring_sqe_set_data64(entry, slot);
     enter();
   }
@@ -194,7 +207,8 @@ class IoUringTarget final : public Target {
     constexpr int most_attempts = 1000;
     for (int attempt = 1;; ++attempt) {
       const int result = io_uring_submit(ring_.get());
-      if (result == 1) break;
+      // With submission polling, all entries that the kernel's thread has yet to take are counted.
+      if (result >= 1) break;
       // EAGAIN: the kernel was short of memory for the request, which stays in the ring. That passes, or is
       // an error.
       const bool passing = result == -EAGAIN || result == 0;
@@ -229,7 +243,38 @@ class IoUringTarget final : public Target {
     }
   }
 
+  void register_files() {
+    // At most queue_depth files have a write in flight, so that there is always a place for one more.
+    registered_.emplace(queue_depth() + 1);
+    const int result = io_uring_register_files_sparse(ring_.get(), static_cast<unsigned>(queue_depth()) + 1);
+    if (result == 0) return;
+    throw UnsuitableTarget(fmt::format(
+        "io_uring cannot use registered files: {} (Linux 5.19 or later can); set storage.registered_files to "
+        "false",
+        words(-result)));
+  }
+
+  // What a write names its file by: its descriptor, or its place in the ring's table.
+  [[nodiscard]] int descriptor_in_ring(int file) {
+    const int descriptor = files_.descriptor(file);
+    if (!registered_.has_value() || descriptor < 0) return descriptor;
+    const RegisteredFiles::Place place = registered_->write_begins(file);
+    if (place.is_new) update_registration(place.slot, descriptor);
+    return static_cast<int>(place.slot);
+  }
+
+  void forget_registration(int file) {
+    if (!registered_.has_value()) return;
+    if (const std::optional<unsigned> slot = registered_->forget(file)) update_registration(*slot, -1);
+  }
+
+  void update_registration(unsigned slot, int descriptor) {
+    const int result = io_uring_register_files_update(ring_.get(), slot, &descriptor, 1);
+    if (result != 1) throw std::system_error(-result, std::system_category(), "io_uring_register: a file");
+  }
+
   OpenFiles files_;
+  std::optional<RegisteredFiles> registered_;  // none: writes name descriptors
   std::vector<Write> writes_;
   std::vector<unsigned> free_slots_;
   std::uint64_t in_kernel_ = 0;

@@ -17,6 +17,12 @@ struct TargetOptions {
   std::uint64_t queue_depth = 4;
   std::uint64_t io_alignment = 4096;  // what direct_io_probe found; ignored by buffered and null
   RegisteredBuffers registered_buffers = RegisteredBuffers::kAuto;
+  HugePages huge_pages = HugePages::kAuto;
+  // Of io_uring alone:
+  bool registered_files = false;
+  bool submission_polling = false;  // IORING_SETUP_SQPOLL: a kernel thread takes requests up
+  bool completion_polling =
+      false;  // IORING_SETUP_IOPOLL: for devices with polled queues, see prove_polling()
 };
 
 // A target for one rank. The clock must outlive it. Throws UnsuitableTarget when io_uring or registered

@@ -6,7 +6,7 @@ namespace {
 class NullTarget final : public Target {
  public:
   NullTarget(const TargetOptions& options, const Clock& clock)
-      : Target(clock, options.block_bytes, options.queue_depth, 1) {}
+      : Target(clock, options.block_bytes, options.queue_depth, 1, options.huge_pages) {}
 
   [[nodiscard]] TargetFacts facts() const override { return {"null", false, false, ""}; }
 

@@ -30,9 +30,9 @@ bool names_a_path(Request::Kind kind) {
 }  // namespace
 
 Target::Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth,
-               std::uint64_t io_alignment)
+               std::uint64_t io_alignment, HugePages huge_pages)
     : clock_(clock),
-      buffers_(buffer_count(queue_depth), block_bytes),
+      buffers_(buffer_count(queue_depth), block_bytes, huge_pages),
       queue_depth_(queue_depth),
       io_alignment_(io_alignment) {
   check(io_alignment > 0 && block_bytes % io_alignment == 0, "a block is a multiple of the I/O alignment");

@@ -5,8 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "storage/clock.h"
 #include "storage/target/buffer.h"
-#include "storage/target/clock.h"
 
 namespace ckptsim::storage {
 
@@ -103,11 +103,14 @@ class Target {
   [[nodiscard]] std::uint64_t io_alignment() const noexcept { return io_alignment_; }
   [[nodiscard]] std::uint64_t block_bytes() const noexcept { return buffers_.buffer_bytes(); }
   [[nodiscard]] std::uint64_t queue_depth() const noexcept { return queue_depth_; }
+  [[nodiscard]] std::uint64_t buffer_bytes() const noexcept {
+    return buffers_.memory().size();
+  }  // all of them
   [[nodiscard]] virtual TargetFacts facts() const = 0;
 
  protected:
-  Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth,
-         std::uint64_t io_alignment);
+  Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth, std::uint64_t io_alignment,
+         HugePages huge_pages = HugePages::kAuto);
 
   [[nodiscard]] BufferPool& buffers() noexcept { return buffers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }

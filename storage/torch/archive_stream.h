@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/clock.h"
 #include "storage/content/content.h"
 #include "storage/torch/file_spec.h"
 
@@ -31,6 +32,12 @@ struct FileDigest {
 [[nodiscard]] std::uint64_t archive_bytes(const FileSpec& file, const ArchiveOptions& options);
 [[nodiscard]] std::uint64_t payload_bytes(const FileSpec& file);  // tensor bytes only
 
+// How the making of content divides between its bytes and their CRC, from some of its chunks.
+struct MakingSample {
+  std::int64_t content_ns = 0;
+  std::int64_t crc_ns = 0;
+};
+
 // Produces a torch.save file from its first byte to its last, in pieces of any size, computing CRCs as the
 // bytes go by. Holds the pickle and the directory (kilobytes to a few megabytes), never a tensor. The bytes
 // do not depend on the sizes of the pieces. One thread.
@@ -43,6 +50,9 @@ class ArchiveStream {
   ~ArchiveStream();
   ArchiveStream(ArchiveStream&&) noexcept;
   ArchiveStream& operator=(ArchiveStream&&) noexcept;
+
+  // Times some of the chunks from now on and adds them to `sample`; both outlive the stream.
+  void sample(const Clock& clock, MakingSample& sample);
 
   // The next bytes of the file; returns how many, less than out.size() only at the end of the file.
   std::size_t read(std::span<std::byte> out);

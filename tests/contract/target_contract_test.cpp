@@ -35,6 +35,8 @@ struct Case {
   const char* backend;
   Backend kind;
   RegisteredBuffers registered;
+  bool registered_files = false;
+  bool submission_polling = false;
 };
 
 void PrintTo(const Case& value, std::ostream* out) {  // NOLINT(readability-identifier-naming): gtest's name
@@ -44,6 +46,10 @@ void PrintTo(const Case& value, std::ostream* out) {  // NOLINT(readability-iden
 constexpr Case kIoUring{"IoUring", "io_uring", Backend::kIoUring, RegisteredBuffers::kAuto};
 constexpr Case kIoUringUnregistered{"IoUringUnregistered", "io_uring", Backend::kIoUring,
                                     RegisteredBuffers::kOff};
+constexpr Case kIoUringRegisteredFiles{"IoUringRegisteredFiles", "io_uring", Backend::kIoUring,
+                                       RegisteredBuffers::kAuto, true};
+constexpr Case kIoUringSubmissionPolling{"IoUringSubmissionPolling", "io_uring", Backend::kIoUring,
+                                         RegisteredBuffers::kOff,    true,       true};
 constexpr Case kDirect{"Direct", "direct", Backend::kDirect, RegisteredBuffers::kAuto};
 constexpr Case kBuffered{"Buffered", "buffered", Backend::kBuffered, RegisteredBuffers::kAuto};
 constexpr Case kNull{"Null", "null", Backend::kNull, RegisteredBuffers::kAuto};
@@ -62,7 +68,14 @@ class TargetTest : public testing::TestWithParam<Case> {
   }
   static std::unique_ptr<Target> make(std::uint64_t depth = kDepth) {
     static const SteadyClock clock;
-    return make_target({GetParam().kind, kBlock, depth, 4096, GetParam().registered}, clock);
+    return make_target({.backend = GetParam().kind,
+                        .block_bytes = kBlock,
+                        .queue_depth = depth,
+                        .io_alignment = 4096,
+                        .registered_buffers = GetParam().registered,
+                        .registered_files = GetParam().registered_files,
+                        .submission_polling = GetParam().submission_polling},
+                       clock);
   }
   [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
 
@@ -448,15 +461,18 @@ std::string page_cache_case_name(const testing::TestParamInfo<std::tuple<Case, b
 }
 
 auto all() {
-  return testing::Values(kIoUring, kIoUringUnregistered, kDirect, kBuffered, kNull);
+  return testing::Values(kIoUring, kIoUringUnregistered, kIoUringRegisteredFiles, kIoUringSubmissionPolling,
+                         kDirect, kBuffered, kNull);
 }
 
 auto storing() {
-  return testing::Values(kIoUring, kIoUringUnregistered, kDirect, kBuffered);
+  return testing::Values(kIoUring, kIoUringUnregistered, kIoUringRegisteredFiles, kIoUringSubmissionPolling,
+                         kDirect, kBuffered);
 }
 
 auto direct() {
-  return testing::Values(kIoUring, kIoUringUnregistered, kDirect);
+  return testing::Values(kIoUring, kIoUringUnregistered, kIoUringRegisteredFiles, kIoUringSubmissionPolling,
+                         kDirect);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, AnyTarget, all(), case_name);

@@ -97,6 +97,9 @@ class BadConfiguration(EndToEnd):
         for backend in ("direct", "buffered"):
             self.refused(2, "run", *SMALL, *FAST, "--target", target, "--backend", backend, "--set",
                          "storage.registered_buffers=on", words=["storage.registered_buffers", backend])
+            for key in ("registered_files", "sqpoll", "iopoll"):
+                self.refused(2, "run", *SMALL, *FAST, "--target", target, "--backend", backend, "--set",
+                             f"storage.{key}=true", words=[f"storage.{key}", backend])
         self.refused(2, "run", *SMALL, *FAST, "--backend", "null", "--set", "storage.preallocate=true",
                      words=["storage.preallocate", "null"])
 

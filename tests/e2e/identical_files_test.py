@@ -31,6 +31,8 @@ class IdenticalFiles(EndToEnd):
                                            ["--backend", "io_uring", "--set", "storage.registered_buffers=off"],
                                            ["--set", "storage.block_bytes=4096", "--set", "storage.queue_depth=16"],
                                            ["--set", "storage.preallocate=true"],
+                                           ["--set", "storage.registered_files=true"],
+                                           ["--set", "storage.sqpoll=true", "--set", "storage.huge_pages=off"],
                                            ["--set", "checkpoint.fsync=end"], ["--set", "checkpoint.fsync=off"]]):
             with self.subTest(settings=settings):
                 files, _ = self.write(f"other{number}", *settings)

@@ -16,8 +16,20 @@ RunConfig unusual_config() {
   config.training_state = "adam-mixed";
   config.parallelism = {2, 3, 4, 3};
   config.checkpoint = {"deepspeed", 7, 5, 0.1, "delete", true, 2, "end", 0.3};
-  config.storage = {
-      {"/mnt/a b", "relative"}, "direct", "stream", "1.13", 4096, 8192, 16, "on", true, "trimmed"};
+  config.storage = {.targets = {"/mnt/a b", "relative"},
+                    .backend = "direct",
+                    .serializer = "stream",
+                    .torch_dialect = "1.13",
+                    .alignment_bytes = 4096,
+                    .block_bytes = 8192,
+                    .queue_depth = 16,
+                    .registered_buffers = "on",
+                    .registered_files = true,
+                    .sqpoll = true,
+                    .iopoll = true,
+                    .huge_pages = "off",
+                    .preallocate = true,
+                    .drive_state = "trimmed"};
   config.content_seed = 9007199254740992;
   config.scale = 1e-7;
   return config;
@@ -54,6 +66,10 @@ TEST(EffectiveConfig, ReadsBackToTheSameConfiguration) {
   EXPECT_EQ(back.storage.block_bytes, 8192U);
   EXPECT_EQ(back.storage.queue_depth, 16U);
   EXPECT_EQ(back.storage.registered_buffers, "on");
+  EXPECT_TRUE(back.storage.registered_files);
+  EXPECT_TRUE(back.storage.sqpoll);
+  EXPECT_TRUE(back.storage.iopoll);
+  EXPECT_EQ(back.storage.huge_pages, "off");
   EXPECT_TRUE(back.storage.preallocate);
   EXPECT_EQ(back.storage.drive_state, "trimmed");
   EXPECT_EQ(back.content_seed, 9007199254740992U);

@@ -185,6 +185,17 @@ TEST(SaveSequence, CountsAWriteThatIsFoundDoneAfterALongStepAsDoneBeforeIt) {
   EXPECT_EQ(fast.measurement().idle_ns, 100);
 }
 
+TEST(SaveSequence, AProfileTimesTheMakingOfEveryPieceAndNothingElse) {
+  for (const bool profile : {false, true}) {
+    VirtualClock clock;
+    VirtualRank rank(clock, {4096, 8192}, {.fsync = FsyncPolicy::kFile, .profile = profile}, {},
+                     nanoseconds{70});
+    rank.drive();
+    EXPECT_EQ(rank.measurement().profile.making_ns, profile ? 3 * 70 : 0) << "three blocks, a piece each";
+    EXPECT_EQ(rank.measurement().profile.submission_ns, 0) << "submitting takes no virtual time";
+  }
+}
+
 TEST(SaveSequence, MakesNothingBeforeItsClockStartsAndAheadOverFileEnds) {
   VirtualClock clock;
   clock.set(nanoseconds{5000});

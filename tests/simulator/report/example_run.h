@@ -21,6 +21,9 @@ inline RunResult example_run() {
                       .vocabulary_size = 128256};
   run.config.scale = 0.5;
   run.config.checkpoint.checkpoints_per_pass = 2;
+  run.effective.simd = "avx2";
+  run.effective.buffer_bytes_per_rank = 24U << 20U;
+  run.effective.huge_page_share = 1;
   run.effective.backend = "direct";
   run.effective.backend_reason = "as asked";
   run.effective.serializer = "stream";
@@ -30,6 +33,7 @@ inline RunResult example_run() {
                      .kernel = "Linux",
                      .communicator = "serial",
                      .processes = 1,
+                     .bindings = {{.host = "node1", .processors = "0-1", .memory_nodes = "0"}},
                      .targets = {{.host = "node1", .path = "/mnt/nvme0", .file_system = "ext4"}}};
   run.plan.parameters = 10;
   run.plan.file_bytes = 4'000'000'000;

@@ -101,5 +101,35 @@ TEST(PlanTables, CapacitiesHoldTheDesignsCheckpointsAPass) {
   EXPECT_EQ(count_by_capacity.at("15.36"), "8");
 }
 
+TEST(RunTables, AProfileSaysWhereEachRanksTimeWentAndAddsUp) {
+  RunResult run = testing::example_run();
+  EXPECT_TRUE(profile_table(run).rows.empty()) << "none was asked for";
+  EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("generate %")));
+  for (PassResult& pass : run.passes) {
+    for (CheckpointResult& checkpoint : pass.checkpoints) {
+      for (RankSave& rank : checkpoint.save.ranks) {
+        rank.phase_ns[static_cast<std::size_t>(Phase::kWrite)] = rank.duration_ns / 2;
+        rank.phase_ns[static_cast<std::size_t>(Phase::kSync)] = rank.duration_ns / 2;
+        rank.profile = RankProfile{.generation_ns = rank.duration_ns / 10,
+                                   .crc_ns = rank.duration_ns / 20,
+                                   .submission_ns = rank.duration_ns / 50,
+                                   .wait_ns = rank.duration_ns / 5};
+      }
+    }
+  }
+  const Table table = profile_table(run);
+  ASSERT_EQ(table.rows.size(), 3U) << "two ranks, and all";
+  EXPECT_THAT(table.rows[0],
+              ::testing::ElementsAre("0", "10.0", "5.0", "2.0", "20.0", "13.0", "0.0", "50.0", "0.0"));
+  EXPECT_EQ(table.rows[2][0], "all");
+  EXPECT_THAT(run_report(run, TableFormat::kText), HasSubstr("generate %"));
+}
+
+TEST(RunTables, SaysWhatContentWasMadeWithAndWhereProcessesMayRun) {
+  const std::string text = run_report(testing::example_run(), TableFormat::kText);
+  EXPECT_THAT(text, HasSubstr("Content made with avx2; 24.0 MiB of buffers a rank, 100 % of them on huge "
+                              "pages; node1: 1 process on processors 0-1 and memory node 0."));
+}
+
 }  // namespace
 }  // namespace ckptsim::simulator

@@ -26,6 +26,8 @@ TEST(RankSaveText, ComesBackWhole) {
   save.latency_p999_ns = 12;
   save.latency_max_ns = 13;
   save.busy_resolution_ns = 14;
+  save.max_rss_bytes = 15;
+  save.profile = RankProfile{.generation_ns = 16, .crc_ns = 17, .submission_ns = 18, .wait_ns = 19};
   save.busy = {{1, 2}, {3, 4}};
   const RankSave back = rank_save_from_text(rank_save_to_text(save));
   EXPECT_EQ(rank_save_to_text(back), rank_save_to_text(save));
@@ -34,13 +36,24 @@ TEST(RankSaveText, ComesBackWhole) {
   EXPECT_EQ(back.phase_ns, save.phase_ns);
   EXPECT_EQ(back.latency_max_ns, 13);
   EXPECT_EQ(back.busy, save.busy);
+  EXPECT_EQ(back.max_rss_bytes, 15U);
+  EXPECT_EQ(back.profile, save.profile);
+}
+
+TEST(RankSaveText, ComesBackWithoutAProfileWhereNoneWasTaken) {
+  RankSave save;
+  save.host = "node";
+  save.busy = {{1, 2}};
+  const RankSave back = rank_save_from_text(rank_save_to_text(save));
+  EXPECT_FALSE(back.profile.has_value());
+  EXPECT_EQ(back.busy, save.busy);
 }
 
 TEST(RankSaveText, RefusesWhatIsCutShort) {
   const std::string text = rank_save_to_text({});
   EXPECT_THROW((void)rank_save_from_text(text.substr(0, text.size() / 2)), std::invalid_argument);
   EXPECT_THROW((void)rank_save_from_text(""), std::invalid_argument);
-  EXPECT_THROW((void)rank_save_from_text("host 99999999999 1"), std::invalid_argument);
+  EXPECT_THROW((void)rank_save_from_text("host 0 99999999999 1"), std::invalid_argument);
 }
 
 }  // namespace

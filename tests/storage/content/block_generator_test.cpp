@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(BlockGenerator, EveryInstructionSet, testing::ValuesIn(
                          instruction_set_of);
 
 TEST(BlockGenerator, ChoosesTheFastestThatTheProcessorHas) {
-  EXPECT_EQ(fastest_block_generator(), supported_block_generators().front().generate);
+  EXPECT_EQ(fastest_block_generator().generate, supported_block_generators().front().generate);
 }
 
 }  // namespace

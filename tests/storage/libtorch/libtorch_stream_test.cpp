@@ -48,6 +48,23 @@ TEST(LibtorchStream, MakesContentInStepsThatReturn) {
   EXPECT_EQ(empty_handed, 14U + 5U);
 }
 
+TEST(LibtorchStream, ASampleTimesContentAndTorchApart) {
+  const torch::FileSpec file = long_file();
+  const Module module = fake_module();
+  std::vector<std::byte> memory = memory_for(file);
+  const SteadyClock clock;
+  torch::MakingSample sample;
+  LibtorchStream stream(module, file, 1, 1, 1, memory);
+  stream.sample(clock, sample);
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  const Clock::Time start = clock.now();
+  while (!stream.finished())
+    stream.read(piece);
+  EXPECT_GT(sample.content_ns, 0);
+  EXPECT_GT(sample.crc_ns, 0);
+  EXPECT_LE(sample.content_ns + sample.crc_ns, (clock.now() - start).count());
+}
+
 TEST(LibtorchStream, NeedsMemoryForTheLargestTensorAlone) {
   EXPECT_EQ(largest_tensor_bytes(long_file()), 300U * 1001 * 4);
   EXPECT_EQ(largest_tensor_bytes({"x.pt", {{"a", std::int64_t{1}}, {"b", std::string("c")}}}), 0U);

@@ -1,5 +1,6 @@
 #include "storage/target/buffer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,6 +9,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "storage/errors.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -69,6 +72,23 @@ TEST(BufferPool, AssigningOverABufferGivesTheOldBlockBack) {
 
 TEST(BufferPool, SaysWhenTheMemoryCannotBeHad) {
   EXPECT_THROW(BufferPool(2, std::numeric_limits<std::uint64_t>::max() / 4), std::system_error);
+}
+
+TEST(BufferPool, ReservedHugePagesAreHadOrTheRefusalSaysHowMany) {
+  try {
+    const BufferPool pool(2, std::uint64_t{3} << 20U, HugePages::kOn);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.memory().data()) % (2U << 20U), 0U);
+    std::memset(pool.memory().data(), 1, pool.memory().size());
+  } catch (const UnsuitableTarget& refusal) {
+    EXPECT_THAT(refusal.what(), testing::HasSubstr("3 huge pages of 2 MiB"));
+    EXPECT_THAT(refusal.what(), testing::HasSubstr("vm.nr_hugepages"));
+  }
+}
+
+TEST(BufferPool, WithoutHugePagesItsMemoryIsUsableAllTheSame) {
+  const BufferPool pool(2, 8192, HugePages::kOff);
+  std::memset(pool.memory().data(), 1, pool.memory().size());
+  EXPECT_EQ(pool.memory()[16383], std::byte{1});
 }
 
 TEST(BufferPoolDeathTest, HoldsAtLeastOneByte) {

@@ -16,6 +16,15 @@
 namespace ckptsim::storage::torch {
 namespace {
 
+// Moves on at every look.
+class TickingClock final : public Clock {
+ public:
+  [[nodiscard]] Time now() const override { return now_ += Time{10}; }
+
+ private:
+  mutable Time now_{};
+};
+
 std::uint32_t crc_of(std::string_view bytes) {
   return crc32(0, std::as_bytes(std::span(bytes)));
 }
@@ -153,6 +162,17 @@ TEST(SerializationId, Is40DigitsThatDependOnNamesAndChecksums) {
 TEST(SerializationId, CombinesChecksumsAsTorchDoes) {
   // hash_combine(0, v) = v + 0x9e3779b9
   EXPECT_EQ(serialization_id(std::vector<RecordDigest>{{"a", 0, 1, 7}}).substr(20), "00000000002654435776");
+}
+
+TEST(ArchiveStream, ASampleTimesContentAndCrcApartAndChangesNoByte) {
+  const TickingClock clock;
+  MakingSample sample;
+  ArchiveStream sampled(example_file(), {}, kSeed, kPass, kCheckpoint);
+  sampled.sample(clock, sample);
+  EXPECT_EQ(read_all(sampled), archive_of(example_file(), {}));
+  EXPECT_GT(sample.content_ns, 0);
+  EXPECT_EQ(sample.content_ns, sample.crc_ns) << "a tick each";
+  EXPECT_EQ(sample.content_ns % 10, 0);
 }
 
 }  // namespace

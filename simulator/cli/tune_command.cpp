@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/cli/command.h"
+#include "simulator/cli/terminal.h"
+#include "simulator/communicator/communicator.h"
+#include "simulator/config/run_config.h"
+#include "simulator/report/tune_progress.h"
+#include "simulator/report/tune_report.h"
+#include "simulator/tune/tune.h"
+
+namespace ckptsim::cli {
+namespace {
+
+struct TuneOptions {
+  std::string config;
+  std::vector<std::string> targets;
+  std::vector<std::string> overrides;
+  double seconds = 60;
+  std::string progress = "auto";
+  bool no_progress = false;
+  OutputFormat format;
+};
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+extern "C" void ask_to_stop(int /*signal*/) {
+  stop_asked = 1;
+}
+
+// A first Ctrl-C lets the checkpoint at hand end, a second or two, and what was written be removed; a second
+// one ends the process at once.
+void end_politely() {
+  struct sigaction action {};
+  action.sa_handler = ask_to_stop;
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+simulator::RunConfig load_config(const TuneOptions& options) {
+  simulator::RunConfig config = simulator::load_run_config(options.config, options.overrides);
+  if (!options.targets.empty()) config.storage.targets = options.targets;
+  return config;
+}
+
+simulator::ProgressStyle progress_style(const TuneOptions& options) {
+  using simulator::ProgressStyle;
+  if (options.no_progress || options.progress == "none") return ProgressStyle::kNone;
+  if (options.progress == "plain") return ProgressStyle::kPlain;
+  return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
+}
+
+void tune_and_print(const TuneOptions& options) {
+  if (simulator::launcher_of_environment().present) {
+    throw ConfigError("",
+                      "tune is one process, whose threads are the ranks; start it without mpirun or srun");
+  }
+  const simulator::TuneRequest request{.config = load_config(options),
+                                       .overrides = options.overrides,
+                                       .seconds = options.seconds,
+                                       .stop_asked = [] { return stop_asked != 0; }};
+  const storage::SteadyClock clock;
+  simulator::TuneProgress progress(progress_style(options), stderr, clock, options.seconds);
+  end_politely();
+  const simulator::TuneResult result = simulator::tune(request, clock, progress);
+  print(options.format.json ? simulator::tune_json(result)
+                            : simulator::tune_report(result, options.format.table()));
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<TuneOptions>();
+  CLI::App* command =
+      app.add_subcommand("tune", "Tries settings of a run on the target and prints the best as JSON");
+  command->footer(
+      "Examples:\n"
+      "  ckptsim tune llama3.1-405b-tp4pp2 --target /mnt/nvme0\n"
+      "  ckptsim tune my-run.json --target /mnt/nvme0 --set storage.queue_depth=8 --seconds 120 --json\n\n"
+      "It writes small checkpoints of the run's ranks under TARGET/ckptsim/tune and removes them again. A "
+      "key\n"
+      "that --set gives stays as it is; --set scale=F also fixes what is written. docs/tuning.md says more.");
+  command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")
+      ->required();
+  command
+      ->add_option("--target", options->targets,
+                   "A folder on the drive to tune for; repeat for several, as for run")
+      ->allow_extra_args(false);
+  command->add_option("--seconds", options->seconds, "How long to try")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
+  command->add_option("--set", options->overrides, "KEY=VALUE: fixes one key of the configuration")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--progress", options->progress,
+                   "Progress on stderr: auto (a live line on a terminal), plain, none")
+      ->check(CLI::IsMember({"auto", "plain", "none"}))
+      ->capture_default_str();
+  command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
+  add_output_format(*command, options->format);
+  command->callback([options, &exit_code] {
+    tune_and_print(*options);
+    exit_code = 0;
+  });
+}
+
+}  // namespace ckptsim::cli

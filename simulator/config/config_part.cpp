@@ -1,0 +1,31 @@
+#include "simulator/config/config_part.h"
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/config/key_path.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson::json_pointer pointer_to(const std::string& key) {
+  return OrderedJson::json_pointer(json_pointer(split_dotted(key)));
+}
+
+}  // namespace
+
+std::string config_value(const RunConfig& config, const std::string& key) {
+  const OrderedJson value = OrderedJson::parse(effective_config(config)).at(pointer_to(key));
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string config_part(const RunConfig& config, const std::vector<std::string>& keys) {
+  const OrderedJson whole = OrderedJson::parse(effective_config(config));
+  OrderedJson part = OrderedJson::object();
+  for (const std::string& key : keys)
+    part[pointer_to(key)] = whole.at(pointer_to(key));
+  return part.dump(2);
+}
+
+}  // namespace ckptsim::simulator
