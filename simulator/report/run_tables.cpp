@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/report/content_words.h"
+
 namespace ckptsim::simulator {
 namespace {
 
@@ -137,7 +139,7 @@ std::string between_words(const std::string& policy) {
 
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
-  std::string text = backend_words(run);
+  std::string text = backend_words(run) + content_words(run.config);
   if (run.effective.backend == "null") return text;
   text += fmt::format("fsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
   text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n",

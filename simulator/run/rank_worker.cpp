@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/invariant.h"
+#include "simulator/plan/content_settings.h"
 #include "simulator/plan/plan.h"
 #include "simulator/run/manifest.h"
 #include "storage/torch/archive_stream.h"
@@ -76,9 +77,9 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
     payload_bytes_ += torch::payload_bytes(spec);
   }
   producer_ = std::make_unique<BlockProducer>(specs_.size(), [this, options, job](std::size_t file) {
-    return std::make_unique<ArchiveSource>(torch::ArchiveStream(specs_[file], options, config_.content_seed,
-                                                                job.content_pass,
-                                                                static_cast<std::uint64_t>(job.checkpoint)));
+    return std::make_unique<ArchiveSource>(
+        torch::ArchiveStream(specs_[file], options, config_.content_seed, job.content_pass,
+                             static_cast<std::uint64_t>(job.checkpoint), content_settings(config_)));
   });
   const SaveSettings settings{.fsync = fsync_policy(config_.checkpoint.fsync),
                               .open_mode = job.open_mode,
