@@ -43,7 +43,8 @@ constexpr std::array<std::uint16_t, kCells> make_cells() {
   std::size_t filled = 0;
   for (std::size_t cell = std::size_t{108} * 8; cell < std::size_t{124} * 8; ++cell) {
     const double below = error_function(lower_edge(cell + 1) / (kStandardDeviation * root_2));
-    for (const auto until = static_cast<std::size_t>(below * kCells + 0.5); filled < until; ++filled) {
+    const std::size_t until = (static_cast<std::size_t>(2 * kCells * below) + 1) / 2;  // rounded
+    for (; filled < until; ++filled) {
       cells[filled] = static_cast<std::uint16_t>(cell << 4U);
     }
   }
