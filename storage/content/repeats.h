@@ -12,13 +12,13 @@ namespace ckptsim::storage {
 // multiples of 4 KiB: only the ends of a run are lost there. A block of the pool comes back in a file after
 // kPoolBlocks (1 MiB) at the earliest, out of the sight of what compresses a drive's pages or a file system's
 // records, and of `zstd -1`.
-inline constexpr std::uint64_t kRepeatPeriod = 128;
+inline constexpr std::uint64_t kRepeatPeriod = 64;
 inline constexpr std::uint64_t kPoolBlocks = 256;
 static_assert(kPoolBlocks % kRepeatPeriod == 0, "a run is consecutive in the pool");
 
 // Whether block `number` comes from the pool, when `share` (share.h) of all blocks do. A run of n blocks
 // holds n repeated ones in an aligned file and n - 1 in another; half a block more puts both at the same
-// distance from what was asked for, 0.4 %.
+// distance from what was asked for, 0.8 %.
 [[nodiscard]] constexpr bool is_repeated(std::uint64_t number, std::uint64_t share) {
   if (share == 0) {
     return false;
