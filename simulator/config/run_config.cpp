@@ -128,6 +128,16 @@ void check_together(const RunConfig& config, const Assembly& assembly) {
                     kBuffersBesidesTheQueue, kMostBufferBytesPerRank, storage.block_bytes,
                     storage.queue_depth, kBuffersBesidesTheQueue));
   }
+  // Below this, bfloat16 weights compress more by themselves (storage/content/values.h).
+  constexpr double least_with_weights = 0.25;
+  const double compressible = config.content_compressible_fraction;
+  if (config.content_kind == "weights" && compressible > 0 && compressible < least_with_weights) {
+    refuse(
+        assembly, {"content", "compressible_fraction"}, {"content", "kind"},
+        fmt::format("must be 0 or from {} to 1 with content.kind \"weights\", which compress by up to 22 % "
+                    "by themselves, not {}; change one of the two",
+                    least_with_weights, compressible));
+  }
   if (storage.backend == "null" && !config.checkpoint.checkpoints_per_pass) {
     refuse(assembly, {"checkpoint", "checkpoints_per_pass"}, {"storage", "backend"},
            "must be a number with storage.backend \"null\", which has no capacity to fill, not \"auto\"");

@@ -62,6 +62,9 @@ struct RunConfig {
   CheckpointConfig checkpoint;
   StorageConfig storage;
   std::uint64_t content_seed = 1;
+  std::string content_kind = "random";  // random, weights
+  double content_compressible_fraction = 0;
+  double content_duplicate_fraction = 0;
   double scale = 1.0;
 };
 

@@ -60,9 +60,9 @@ void visit_run_fields(Visitor visitor, Config& config) {
   });
   visitor.section("content", [&config](Visitor content) {
     content.field("seed", config.content_seed);
-    content.fixed("kind", "random");
-    content.fixed("compressible_fraction", 0);
-    content.fixed("duplicate_fraction", 0);
+    content.field("kind", config.content_kind);
+    content.field("compressible_fraction", config.content_compressible_fraction);
+    content.field("duplicate_fraction", config.content_duplicate_fraction);
   });
   visitor.field("scale", config.scale);
 }

@@ -10,6 +10,7 @@
 #include "models/training_state.h"
 #include "parallelism/checkpoint_files.h"
 #include "parallelism/topology.h"
+#include "simulator/plan/content_settings.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -130,6 +131,7 @@ RunPlan make_plan(const RunConfig& config) {
     plan.disk_bytes = add(plan.disk_bytes, of_rank.disk_bytes);
     plan.files += of_rank.files;
   }
+  check_duplicates(config, plan.payload_bytes);
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "simulator/report/content_words.h"
 #include "simulator/report/run_tables.h"
 
 namespace ckptsim::simulator {
@@ -67,7 +68,7 @@ Table capacity_table(const RunConfig& config, const RunPlan& plan) {
 }
 
 std::string plan_report(const RunConfig& config, const RunPlan& plan, TableFormat format) {
-  return headline(config, plan) + "\n" +
+  return headline(config, plan) + "\n" + content_words(config) +
          fmt::format("{} parameters; {} payload bytes (tensors alone), {} file bytes\n\n", plan.parameters,
                      plan.payload_bytes, plan.file_bytes) +
          render(rank_table(plan), format) + "\n" +
@@ -76,7 +77,8 @@ std::string plan_report(const RunConfig& config, const RunPlan& plan, TableForma
 }
 
 std::string dry_run_report(const RunResult& run, TableFormat format) {
-  std::string text = headline(run.config, run.plan) + "\n\n" + render(rank_table(run.plan), format) + "\n";
+  std::string text = headline(run.config, run.plan) + "\n" + content_words(run.config) + "\n" +
+                     render(rank_table(run.plan), format) + "\n";
   const std::int64_t passes = run.config.checkpoint.passes + run.config.checkpoint.warmup_passes;
   const std::int64_t checkpoints = passes * run.effective.checkpoints_per_pass;
   text +=

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/report/content_words.h"
 #include "simulator/run/process_binding.h"
 
 namespace ckptsim::simulator {
@@ -214,7 +215,7 @@ std::string between_words(const std::string& policy) {
 
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
-  std::string text = backend_words(run) + serializer_words(run.effective);
+  std::string text = backend_words(run) + serializer_words(run.effective) + content_words(run.config);
   text +=
       fmt::format("Content made with {}; {:.1f} MiB of buffers a rank, {:.0f} % of them on huge pages; {}.\n",
                   run.effective.simd, static_cast<double>(run.effective.buffer_bytes_per_rank) / (1U << 20U),

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "simulator/plan/content_settings.h"
 #include "simulator/plan/plan.h"
 #include "storage/libtorch/libtorch_stream.h"
 
@@ -43,12 +44,14 @@ std::unique_ptr<FileSource> FileSources::open(const storage::torch::FileSpec& fi
                                               storage::torch::MakingSample* sample) const {
   if (module_ == nullptr) {
     auto source = std::make_unique<StreamSource<storage::torch::ArchiveStream>>(
-        file, archive_options(config_), config_.content_seed, content_pass, checkpoint);
+        file, archive_options(config_), config_.content_seed, content_pass, checkpoint,
+        content_settings(config_));
     if (sample != nullptr) source->stream().sample(clock_, *sample);
     return source;
   }
   auto source = std::make_unique<StreamSource<storage::libtorch::LibtorchStream>>(
-      *module_, file, config_.content_seed, content_pass, checkpoint, tensor_memory_->memory());
+      *module_, file, config_.content_seed, content_pass, checkpoint, tensor_memory_->memory(),
+      content_settings(config_));
   if (sample != nullptr) source->stream().sample(clock_, *sample);
   return source;
 }

@@ -52,10 +52,12 @@ std::uint64_t largest_tensor_bytes(const torch::FileSpec& file) {
 }
 
 LibtorchStream::LibtorchStream(const Module& module, const torch::FileSpec& file, std::uint64_t seed,
-                               std::uint64_t pass, std::uint64_t checkpoint, std::span<std::byte> memory)
+                               std::uint64_t pass, std::uint64_t checkpoint, std::span<std::byte> memory,
+                               const ContentSettings& content)
     : module_(module),
       file_(file),
       address_{seed, pass, checkpoint, {}, 0},
+      content_(content),
       memory_(memory),
       layout_(torch::lay_out_archive(file, kOptions)),
       writer_(module.make_writer(layout_.root, [this](std::span<const std::byte> bytes) { take(bytes); })) {
@@ -102,7 +104,7 @@ std::size_t LibtorchStream::copy_pieces(std::span<std::byte> out) {
 void LibtorchStream::step() {
   torch::RecordLayout& record = layout_.records[record_];
   if (const auto* tensor = std::get_if<torch::TensorPayload>(&record.payload)) {
-    if (!fill(tensor->tensor, record.entry.bytes)) return;
+    if (!fill(*tensor, record.entry.bytes)) return;
   }
   const Clock::Time start = sample_ == nullptr ? Clock::Time{} : clock_->now();
   try {
@@ -119,13 +121,13 @@ void LibtorchStream::step() {
 }
 
 // True once the whole tensor is made.
-bool LibtorchStream::fill(std::uint64_t tensor, std::uint64_t bytes) {
+bool LibtorchStream::fill(const torch::TensorPayload& tensor, std::uint64_t bytes) {
   if (filled_ == bytes) return true;
   ContentAddress full = address_;
   full.file = file_.name;
-  full.tensor = tensor;
+  full.tensor = tensor.tensor;
   const std::uint64_t piece = std::min(kFillBytes, bytes - filled_);
-  Content(full).fill(filled_, memory_.subspan(filled_, piece));
+  Content(full, content_, tensor.content).fill(filled_, memory_.subspan(filled_, piece));
   filled_ += piece;
   return false;  // torch's CRC of the whole comes next, in a call of its own
 }

@@ -24,7 +24,7 @@ class LibtorchStream {
  public:
   // `module` and `memory` outlive the stream. Throws like ArchiveStream.
   LibtorchStream(const Module& module, const torch::FileSpec& file, std::uint64_t seed, std::uint64_t pass,
-                 std::uint64_t checkpoint, std::span<std::byte> memory);
+                 std::uint64_t checkpoint, std::span<std::byte> memory, const ContentSettings& content = {});
   LibtorchStream(const LibtorchStream&) = delete;
   LibtorchStream& operator=(const LibtorchStream&) = delete;
 
@@ -56,7 +56,7 @@ class LibtorchStream {
 
   void step();
   std::size_t copy_pieces(std::span<std::byte> out);
-  [[nodiscard]] bool fill(std::uint64_t tensor, std::uint64_t bytes);
+  [[nodiscard]] bool fill(const torch::TensorPayload& tensor, std::uint64_t bytes);
   void write_record(torch::RecordLayout& record);
   void take(std::span<const std::byte> bytes);
   void note_record(torch::RecordLayout& record);
@@ -67,6 +67,7 @@ class LibtorchStream {
   const Module& module_;
   torch::FileSpec file_;
   ContentAddress address_;  // without file and tensor
+  ContentSettings content_;
   std::span<std::byte> memory_;
   torch::ArchiveLayout layout_;
   torch::FileDigest digest_;

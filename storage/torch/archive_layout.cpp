@@ -7,7 +7,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "storage/content/block_generator.h"
 #include "storage/torch/pickle_writer.h"
+#include "storage/torch/value_kind.h"
 
 namespace ckptsim::storage::torch {
 namespace {
@@ -39,8 +41,10 @@ class LayoutBuilder {
     const std::uint64_t bytes = text.size();
     add(name, bytes, std::move(text));
   }
-  void add_tensor(std::uint64_t number, std::uint64_t bytes) {
-    add(fmt::format("data/{}", number), bytes, TensorPayload{number});
+  void add_tensor(std::uint64_t number, ContentTensor content) {
+    content.first_block = whole_blocks_;
+    whole_blocks_ += content.bytes / kContentBlockBytes;
+    add(fmt::format("data/{}", number), content.bytes, TensorPayload{number, content});
   }
   void add_serialization_id() {
     add(".data/serialization_id", kSerializationIdBytes, SerializationIdPayload{});
@@ -70,17 +74,18 @@ class LayoutBuilder {
 
   std::uint64_t alignment_bytes_;
   std::uint64_t position_ = 0;
+  std::uint64_t whole_blocks_ = 0;  // of the tensors so far
   ArchiveLayout layout_;
 };
 
-std::vector<std::uint64_t> tensor_sizes(const FileSpec& file) {
-  std::vector<std::uint64_t> sizes;
+std::vector<ContentTensor> tensor_contents(const FileSpec& file) {
+  std::vector<ContentTensor> contents;
   for (const Entry& entry : file.entries) {
     if (const auto* tensor = std::get_if<TensorSpec>(&entry.value)) {
-      sizes.push_back(size_bytes(*tensor));
+      contents.push_back({value_kind(entry.key, tensor->type), size_bytes(*tensor), 0});
     }
   }
-  return sizes;
+  return contents;
 }
 
 // torch 1.13 sorts the storage keys as strings: 0, 1, 10, 11, 2.
@@ -109,9 +114,9 @@ ArchiveLayout lay_out_archive(const FileSpec& file, const ArchiveOptions& option
     builder.add_text(".storage_alignment", std::to_string(options.alignment_bytes));
     builder.add_text("byteorder", "little");
   }
-  const std::vector<std::uint64_t> sizes = tensor_sizes(file);
-  for (const std::uint64_t number : record_order(sizes.size(), options.dialect)) {
-    builder.add_tensor(number, sizes[number]);
+  const std::vector<ContentTensor> contents = tensor_contents(file);
+  for (const std::uint64_t number : record_order(contents.size(), options.dialect)) {
+    builder.add_tensor(number, contents[number]);
   }
   builder.add_text("version", "3\n");
   if (current) {

@@ -6,14 +6,15 @@
 #include <variant>
 #include <vector>
 
+#include "storage/content/content.h"
 #include "storage/torch/file_spec.h"
 #include "storage/torch/zip_format.h"
 
 namespace ckptsim::storage::torch {
 
-// The tensor number of a record, in order of first use in the pickle.
 struct TensorPayload {
-  std::uint64_t tensor = 0;
+  std::uint64_t tensor = 0;  // its number, in order of first use in the pickle
+  ContentTensor content;
 };
 // A digest of the records before it, known when they have been written.
 struct SerializationIdPayload {};

@@ -31,9 +31,10 @@ struct ArchiveStream::State {
   enum class Part { kHeader, kPayload, kDescriptor, kDirectory, kEnd };
 
   State(const FileSpec& file, const ArchiveOptions& options, std::uint64_t seed, std::uint64_t pass,
-        std::uint64_t checkpoint)
+        std::uint64_t checkpoint, const ContentSettings& content_settings)
       : file_name(file.name),
         address{seed, pass, checkpoint, {}, 0},
+        settings(content_settings),
         alignment_bytes(options.alignment_bytes),
         layout(lay_out_archive(file, options)) {
     digest.records.reserve(layout.records.size());
@@ -53,6 +54,7 @@ struct ArchiveStream::State {
 
   std::string file_name;
   ContentAddress address;  // without file and tensor: a view of file_name would not survive a move
+  ContentSettings settings;
   std::uint64_t alignment_bytes;
   ArchiveLayout layout;
   FileDigest digest;
@@ -150,7 +152,7 @@ void ArchiveStream::State::begin_payload() {
     ContentAddress full = address;
     full.file = file_name;
     full.tensor = tensor->tensor;
-    content = Content(full);
+    content = Content(full, settings, tensor->content);
     is_content = true;
   } else if (auto* fixed = std::get_if<std::string>(&record.payload)) {
     text = std::move(*fixed);
@@ -212,8 +214,8 @@ std::uint64_t payload_bytes(const FileSpec& file) {
 }
 
 ArchiveStream::ArchiveStream(const FileSpec& file, const ArchiveOptions& options, std::uint64_t seed,
-                             std::uint64_t pass, std::uint64_t checkpoint)
-    : state_(std::make_unique<State>(file, options, seed, pass, checkpoint)) {}
+                             std::uint64_t pass, std::uint64_t checkpoint, const ContentSettings& content)
+    : state_(std::make_unique<State>(file, options, seed, pass, checkpoint, content)) {}
 ArchiveStream::~ArchiveStream() = default;
 ArchiveStream::ArchiveStream(ArchiveStream&&) noexcept = default;
 ArchiveStream& ArchiveStream::operator=(ArchiveStream&&) noexcept = default;

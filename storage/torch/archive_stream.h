@@ -43,10 +43,11 @@ struct MakingSample {
 // do not depend on the sizes of the pieces. One thread.
 class ArchiveStream {
  public:
-  // The content of every tensor is Content({seed, pass, checkpoint, file.name, number}). Throws
-  // std::invalid_argument for a dict of one entry or a bad alignment.
+  // The content of every tensor is Content({seed, pass, checkpoint, file.name, number}, content, ...), its
+  // place among the file's blocks being that in file order. Throws std::invalid_argument for a dict of one
+  // entry or a bad alignment.
   ArchiveStream(const FileSpec& file, const ArchiveOptions& options, std::uint64_t seed, std::uint64_t pass,
-                std::uint64_t checkpoint);
+                std::uint64_t checkpoint, const ContentSettings& content = {});
   ~ArchiveStream();
   ArchiveStream(ArchiveStream&&) noexcept;
   ArchiveStream& operator=(ArchiveStream&&) noexcept;

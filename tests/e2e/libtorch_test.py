@@ -36,6 +36,11 @@ class Libtorch(EndToEnd):
             with self.subTest(settings=settings, processes=processes):
                 self.assertEqual(self.write(f"libtorch{number}", *LIBTORCH, *settings, processes=processes), reference)
 
+    def test_content_of_every_kind_is_that_of_stream(self):
+        content = ["--set", "content.kind=weights", "--set", "content.compressible_fraction=0.5"]
+        self.assertEqual(self.write("libtorch", *LIBTORCH, *content),
+                         self.write("stream", "--set", "storage.torch_dialect=1.13", *content))
+
     def test_a_second_pass_over_the_same_memory_writes_what_stream_writes(self):
         folders = []
         for name, settings in (("stream", ["--set", "storage.torch_dialect=1.13"]), ("libtorch", LIBTORCH)):

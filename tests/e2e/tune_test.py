@@ -11,7 +11,9 @@ import unittest
 from support import BINARY, EndToEnd, SMALL, checkpoint, digests, environment
 
 JOB = "llama3.1-8b-tp1pp1"
-ONLY_PREALLOCATION = ["--set", "storage.block_bytes=1048576", "--set", "storage.queue_depth=2"]
+ONLY_PREALLOCATION = ["--set", "storage.block_bytes=1048576", "--set", "storage.queue_depth=2", "--set",
+                      "storage.registered_files=false", "--set", "storage.sqpoll=false", "--set",
+                      "storage.iopoll=false", "--set", "storage.huge_pages=auto"]
 
 
 class Tune(EndToEnd):

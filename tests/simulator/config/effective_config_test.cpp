@@ -31,6 +31,9 @@ RunConfig unusual_config() {
                     .preallocate = true,
                     .drive_state = "trimmed"};
   config.content_seed = 9007199254740992;
+  config.content_kind = "weights";
+  config.content_compressible_fraction = 0.3;
+  config.content_duplicate_fraction = 0.7;
   config.scale = 1e-7;
   return config;
 }
@@ -73,6 +76,9 @@ TEST(EffectiveConfig, ReadsBackToTheSameConfiguration) {
   EXPECT_TRUE(back.storage.preallocate);
   EXPECT_EQ(back.storage.drive_state, "trimmed");
   EXPECT_EQ(back.content_seed, 9007199254740992U);
+  EXPECT_EQ(back.content_kind, "weights");
+  EXPECT_EQ(back.content_compressible_fraction, 0.3);
+  EXPECT_EQ(back.content_duplicate_fraction, 0.7);
   EXPECT_EQ(back.scale, 1e-7);
   EXPECT_EQ(effective_config(back), effective_config(config));
 }

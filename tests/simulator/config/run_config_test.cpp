@@ -116,14 +116,8 @@ TEST(RunConfig, BlamesWhoSetTheValue) {
 
 TEST(RunConfig, RefusesWhatThisVersionDoesNotDo) {
   const std::vector<std::pair<std::string, std::string>> unsupported = {
-      {"checkpoint.load", "each"},
-      {"checkpoint.load", "end"},
-      {"checkpoint.load_rank_shift", "true"},
-      {"storage.backend", "simulated"},
-      {"content.kind", "zero"},
-      {"content.compressible_fraction", "0.5"},
-      {"content.duplicate_fraction", "1"},
-      {"checkpoint.layout", "megatron"},
+      {"checkpoint.load", "each"},      {"checkpoint.load", "end"}, {"checkpoint.load_rank_shift", "true"},
+      {"storage.backend", "simulated"}, {"content.kind", "zero"},   {"checkpoint.layout", "megatron"},
       {"parallelism.zero_stage", "2"}};
   for (const auto& [key, value] : unsupported) {
     EXPECT_THAT(parse_error(with(""), {std::string(key).append("=").append(value)}),
@@ -151,9 +145,24 @@ TEST(RunConfig, RefusesWhatLibtorchsWriterCannotWrite) {
   }
 }
 
-TEST(RunConfig, AcceptsTheOneValueOfKeysToComeAsAnyNumber) {
+TEST(RunConfig, TakesFractionsOfContent) {
+  const RunConfig config = parse(
+      with(R"(, "content": {"kind": "weights", "compressible_fraction": 0.25, "duplicate_fraction": 1})"));
+  EXPECT_EQ(config.content_kind, "weights");
+  EXPECT_EQ(config.content_compressible_fraction, 0.25);
+  EXPECT_EQ(config.content_duplicate_fraction, 1);
   EXPECT_EQ(parse_error(with(R"(, "content": {"compressible_fraction": 0.0, "duplicate_fraction": -0.0})")),
             "no error");
+}
+
+TEST(RunConfig, WeightsCannotBeLessCompressibleThanTheyAre) {
+  EXPECT_EQ(
+      parse_error(with(R"(, "content": {"kind": "weights"})"), {"content.compressible_fraction=0.1"}),
+      "/content/compressible_fraction | --set: content.compressible_fraction must be 0 or from 0.25 to 1 "
+      "with content.kind \"weights\", which compress by up to 22 % by themselves, not 0.1; change one of "
+      "the two");
+  EXPECT_EQ(parse_error(with(""), {"content.kind=weights"}), "no error");
+  EXPECT_EQ(parse_error(with(""), {"content.compressible_fraction=0.1"}), "no error");
 }
 
 TEST(RunConfig, NamesAreSafeFolderNames) {
@@ -184,6 +193,8 @@ TEST(RunConfig, HoldsValuesToTheirRanges) {
                                           "storage.alignment_bytes=32768",
                                           "content.seed=9007199254740992",
                                           "content.seed=0",
+                                          "content.compressible_fraction=1",
+                                          "content.duplicate_fraction=0.001",
                                           "parallelism.tensor=1048576",
                                           "storage.queue_depth=4.0"};
   for (const std::string& text : valid) {
@@ -215,6 +226,10 @@ TEST(RunConfig, HoldsValuesToTheirRanges) {
                                             "storage.alignment_bytes=65536",
                                             "content.seed=9007199254740993",
                                             "content.seed=-1",
+                                            "content.compressible_fraction=1.01",
+                                            "content.compressible_fraction=-0.1",
+                                            "content.duplicate_fraction=1.01",
+                                            "content.duplicate_fraction=-0.1",
                                             "content.seed=18446744073709551615",
                                             "parallelism.tensor=0",
                                             "parallelism.data=1048577",

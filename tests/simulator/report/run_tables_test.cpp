@@ -56,6 +56,24 @@ TEST(RunTables, EveryReportNamesModelTrainingStateAndLayoutAndSaysScaled) {
   EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("SCALED")));
 }
 
+TEST(RunTables, SayWhatTheTensorsHoldWhereItIsNotTheDefault) {
+  RunResult run = testing::example_run();
+  EXPECT_THAT(conditions(run), ::testing::Not(HasSubstr("Content:")));
+  run.config.content_compressible_fraction = 0.25;
+  EXPECT_THAT(conditions(run), HasSubstr("Content: random, 25 % compressible.\n"));
+  run.config.content_kind = "weights";
+  run.config.content_duplicate_fraction = 0.125;
+  const std::string both = "Content: weights, 25 % compressible, 12.5 % of the 4 KiB blocks duplicates.\n";
+  EXPECT_THAT(conditions(run), HasSubstr(both));
+  EXPECT_THAT(plan_report(run.config, run.plan, TableFormat::kText), HasSubstr(both));
+  EXPECT_THAT(dry_run_report(run, TableFormat::kText), HasSubstr(both));
+  run.effective.backend = "null";
+  EXPECT_THAT(conditions(run), HasSubstr(both));
+  run.config.content_compressible_fraction = 0;
+  run.config.content_duplicate_fraction = 0;
+  EXPECT_THAT(conditions(run), HasSubstr("Content: weights, as compressible as they are.\n"));
+}
+
 TEST(RunTables, WarnsWhereNothingIsSynced) {
   RunResult run = testing::example_run();
   run.config.checkpoint.fsync = "off";

@@ -13,6 +13,9 @@ std::string example() {
   RunConfig config;
   config.name = "n";
   config.content_seed = 3;
+  config.content_kind = "weights";
+  config.content_compressible_fraction = 0.5;
+  config.content_duplicate_fraction = 0.25;
   const std::string head =
       manifest_head(config, {.pass = 2, .warmup = false, .checkpoint = 4, .content_pass = 2});
   storage::torch::FileDigest digest{
@@ -27,6 +30,9 @@ TEST(Manifest, IsJsonWithEveryFileAndRecord) {
   EXPECT_EQ(manifest.at("pass"), 2);
   EXPECT_EQ(manifest.at("checkpoint"), 4);
   EXPECT_EQ(manifest.at("content").at("seed"), 3);
+  EXPECT_EQ(manifest.at("content").at("kind"), "weights");
+  EXPECT_EQ(manifest.at("content").at("compressible_fraction"), 0.5);
+  EXPECT_EQ(manifest.at("content").at("duplicate_fraction"), 0.25);
   EXPECT_EQ(manifest.at("torch_dialect"), "current") << "auto would not say how the files were written";
   ASSERT_EQ(manifest.at("files").size(), 3U);
   EXPECT_EQ(manifest.at("files")[2].at("name"), "c.pt");

@@ -91,6 +91,28 @@ TEST_P(EveryDialect, HoldsTheContentOfEveryTensor) {
   EXPECT_EQ(tensor_bytes, payload_bytes(example_file()));
 }
 
+TEST_P(EveryDialect, HoldsTheContentThatIsAskedForWithEachTensorsPlaceInTheFile) {
+  const ContentSettings settings{ContentKind::kWeights, 0.5, 0.5};
+  ArchiveStream whole(example_file(), GetParam(), kSeed, kPass, kCheckpoint, settings);
+  const std::string file = read_all(whole);
+  std::uint64_t blocks = 0;
+  for (const RecordDigest& record : whole.digest().records) {
+    if (record.name.starts_with("data/")) {
+      const std::uint64_t number = std::stoull(record.name.substr(5));
+      const ValueKind kind = number == 0   ? ValueKind::kBFloat16
+                             : number <= 2 ? ValueKind::kFloat32
+                                           : ValueKind::kBytes;
+      std::string expected(record.bytes, '\0');
+      Content({kSeed, kPass, kCheckpoint, example_file().name, number}, settings,
+              {kind, record.bytes, blocks})
+          .fill(0, std::as_writable_bytes(std::span(expected)));
+      EXPECT_TRUE(file.substr(record.payload_offset, record.bytes) == expected) << record.name;
+      blocks += record.bytes / 4096;
+    }
+  }
+  EXPECT_GT(blocks, 10U);
+}
+
 TEST_P(EveryDialect, GoesOnAfterAMove) {
   ArchiveStream first = stream();
   std::string got(1000, '\0');

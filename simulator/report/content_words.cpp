@@ -1,0 +1,22 @@
+#include "simulator/report/content_words.h"
+
+#include <fmt/format.h>
+
+namespace ckptsim::simulator {
+
+std::string content_words(const RunConfig& config) {
+  const double compressible = config.content_compressible_fraction;
+  const double duplicate = config.content_duplicate_fraction;
+  const bool weights = config.content_kind == "weights";
+  if (!weights && compressible <= 0 && duplicate <= 0) return "";
+  std::string text = fmt::format("Content: {}", config.content_kind);
+  if (compressible > 0) {
+    text += fmt::format(", {:.4g} % compressible", 100 * compressible);
+  } else if (weights) {
+    text += ", as compressible as they are";
+  }
+  if (duplicate > 0) text += fmt::format(", {:.4g} % of the 4 KiB blocks duplicates", 100 * duplicate);
+  return text + ".\n";
+}
+
+}  // namespace ckptsim::simulator

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "simulator/config/run_config.h"
+
+namespace ckptsim::simulator {
+
+// A line for reports, such as "Content: weights, 25 % compressible.\n"; empty for the default.
+[[nodiscard]] std::string content_words(const RunConfig& config);
+
+}  // namespace ckptsim::simulator
