@@ -17,12 +17,12 @@ packages=(fio openmpi-bin python3 python3-torch python3-mpi4py util-linux)
 install_packages "${packages[@]}" >&2
 
 if [ -z "${CKPTSIM_BINARY:-}" ]; then
-  cd_back="$PWD"
-  cd "$root"
   echo "Building the release" >&2
-  [ -f build/release/build.ninja ] || cmake --preset release >&2
-  cmake --build --preset release >&2
-  cd "$cd_back"
+  (
+    cd "$root"
+    [ -f build/release/build.ninja ] || cmake --preset release
+    cmake --build --preset release
+  ) >&2
   export CKPTSIM_BINARY="$root/build/release/ckptsim"
 fi
 

@@ -5,8 +5,8 @@ import os
 
 import shell
 
-# How this program has its buffers: in huge pages, which halve the drive's work of gathering a block. glibc gives them to
-# fio. Who has set this already decides.
+# This program has its buffers in huge pages, so that a block is few pieces of memory. glibc gives fio's to it likewise.
+# Who has set this already decides.
 HUGE_PAGES = {"GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")}
 
 # openfiles=1 with fsync_on_close=1: a file is written, waited for, synced and closed before the next is opened.

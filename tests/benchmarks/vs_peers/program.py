@@ -69,8 +69,7 @@ def run(settings, ranks, folder, scale=None):
     with shell.empty_folder(folder, "ckptsim") as target:
         (target / "processes").mkdir()
         shell.run([*shell.mpirun(ranks), "/usr/bin/python3", MEASURE, target / "processes",
-                   *run_command(settings, ranks, target, target / "results", scale)],
-                  shell.mpi_environment())
+                   *run_command(settings, ranks, target, target / "results", scale)])
         [path] = (target / "results").glob("*/result.json")
         processes = sum(float(file.read_text()) for file in (target / "processes").iterdir())
         return parse_file(path.read_text(), path), processes

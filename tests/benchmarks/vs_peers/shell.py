@@ -15,7 +15,7 @@ class PeerError(Exception):
     """One sentence for the user: what could not be measured, and why."""
 
 
-def run(command, environment=None, standard_error=None):
+def run(command, environment=None):
     """Runs a program to its end in a process group of its own and gives back its stdout."""
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              env={**os.environ, **(environment or {})}, start_new_session=True)
@@ -44,13 +44,6 @@ def stop(child):
 
 def mpirun(ranks):
     return ["mpirun", "-np", ranks, "--oversubscribe", "--bind-to", "none"]
-
-
-def mpi_environment():
-    """Progress threads aside, Open MPI's defaults; as root it must be allowed (see .ci/common.sh)."""
-    if os.geteuid() != 0:
-        return {}
-    return {name: os.environ.get(name, "1") for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")}
 
 
 @contextlib.contextmanager

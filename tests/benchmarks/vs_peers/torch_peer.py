@@ -28,4 +28,4 @@ def run(writers, folder):
     with shell.empty_folder(folder, "torch") as target:
         shares = ",".join(str(writer.bytes) for writer in writers)
         return parse(shell.run([*shell.mpirun(len(writers)), "--mca", "mpi_yield_when_idle", 1, "/usr/bin/python3", SCRIPT,
-                                target, shares], shell.mpi_environment()))
+                                target, shares]))

@@ -15,11 +15,20 @@ def cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
+def filled(words):
+    """Random words; from the second 64 MiB on the first ones again, which costs the benchmark less time."""
+    tensor = torch.empty(words, dtype=torch.int64)
+    first = tensor[:8 << 20].random_()
+    for begin in range(len(first), words, len(first)):
+        rest = tensor[begin:begin + len(first)]
+        rest.copy_(first[:len(rest)])
+    return tensor
+
+
 world = MPI.COMM_WORLD
 torch.set_num_threads(1)
 share = [int(text) for text in sys.argv[2].split(",")][world.rank]
-words = torch.empty(max(1, share // 8), dtype=torch.int64).random_()  # a draw makes four elements of two bytes
-state = {"model": {"weight": words.view(torch.bfloat16)}}
+state = {"model": {"weight": filled(max(1, share // 8)).view(torch.bfloat16)}}
 path = os.path.join(sys.argv[1], f"rank-{world.rank}.pt")
 
 world.Barrier()
