@@ -17,8 +17,11 @@ class PeerError(Exception):
 
 def run(command, environment=None):
     """Runs a program to its end in a process group of its own and gives back its stdout."""
-    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env={**os.environ, **(environment or {})}, start_new_session=True)
+    try:
+        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env={**os.environ, **(environment or {})}, start_new_session=True)
+    except OSError as error:
+        raise PeerError(f"{command[0]} cannot be started: {error.strerror}") from error
     try:
         output, errors = child.communicate()
     except BaseException:
