@@ -3,7 +3,7 @@ import unittest
 
 import figures
 import settings
-from measurement import Measured, Samples, in_turn
+from measurement import Measured, Samples, fio_turns, in_turn
 
 
 def samples(fio=(2.0,), again=(2.0,), ckptsim=(2.0,), torch=(1.0,), **others):
@@ -87,6 +87,16 @@ class Line(unittest.TestCase):
 class InTurn(unittest.TestCase):
     def test_goes_back_every_second_time(self):
         self.assertEqual([in_turn("ABC", pair) for pair in range(3)], ["ABC", "CBA", "ABC"])
+
+    def test_gives_both_series_of_fio_the_same_runs_before_them(self):
+        order = []
+        for pair in range(9):
+            early, late = fio_turns("A", "B", pair)
+            order += in_turn([early, "ckptsim", late, "torch"], pair)
+        before = {side: [previous for previous, this in zip(order[3:], order[4:36]) if this == side] for side in "AB"}
+        for other in ("ckptsim", "torch"):
+            self.assertEqual(before["A"].count(other), before["B"].count(other))
+        self.assertEqual(before["A"].count("B") + before["A"].count("A"), before["B"].count("A") + before["B"].count("B"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Takes all samples, in turn, so that what else the machine does meets all alike."""
 import dataclasses
+import functools
 import os
 import pathlib
 import statistics
@@ -47,6 +48,12 @@ def in_turn(steps, pair):
     return steps if pair % 2 == 0 else steps[::-1]
 
 
+def fio_turns(first, second, pair):
+    """Which of fio's two series comes first: they swap every two pairs, so that over four pairs both have followed the same
+    others, and what the one before leaves behind is no difference between them."""
+    return (first, second) if pair // 2 % 2 == 0 else (second, first)
+
+
 def writing(settings, ranks, folder, facts):
     """All pairs of one number of ranks."""
     writers = program.writers(settings, ranks)
@@ -76,8 +83,9 @@ def writing(settings, ranks, folder, facts):
     def run_fio(series):
         series.append(fio.run(settings, writers, facts["registered"], folder))
 
-    steps = [lambda: run_fio(samples.fio), this_program, lambda: run_fio(samples.fio_again), torch_save]
     for pair in range(settings.pairs):
+        early, late = fio_turns(samples.fio, samples.fio_again, pair)
+        steps = [functools.partial(run_fio, early), this_program, functools.partial(run_fio, late), torch_save]
         for step in in_turn(steps, pair):
             step()
         say(f"{ranks} ranks, pair {pair + 1} of {settings.pairs}: fio {samples.fio[-1]:.3f}, again "
