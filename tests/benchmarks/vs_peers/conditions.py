@@ -1,0 +1,59 @@
+"""What `--check` holds the figures to."""
+import dataclasses
+
+MEMCPY_AT_LEAST = {"avx512": 1.5, "avx2": 0.8, "portable": 0.3}
+MOST_RSS_BYTES = 128 << 20
+MOST_IDLE_SHARE = 0.03
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    name: str
+    holds: bool
+    words: str  # figure and limit
+
+
+def at_least(name, value, limit, unit=""):
+    return Condition(name, value >= limit, f"{value:.4g}{unit}, at least {limit:.4g}{unit}")
+
+
+def at_most(name, value, limit, unit=""):
+    return Condition(name, value <= limit, f"{value:.4g}{unit}, at most {limit:.4g}{unit}")
+
+
+def fio_limit(fio_vs_fio_p05):
+    """97 % of what fio reaches against itself, where it does so within 15 %."""
+    return 0.97 * max(0.85, min(1.0, fio_vs_fio_p05))
+
+
+def torch_limit(fio_gb_per_s, torch_gb_per_s):
+    """Half again as fast as torch.save, or 97 % of what the drive leaves to be won."""
+    return min(1.5, 0.97 * fio_gb_per_s / torch_gb_per_s)
+
+
+def cpu_limit(torch_save_cpu_s_per_gb, registered):
+    return torch_save_cpu_s_per_gb / (10 if registered else 6)
+
+
+def of_ranks(ranks, figures, registered):
+    suffix = f" with {ranks} ranks"
+    return [
+        at_least("ratio_vs_fio" + suffix, figures["ratio_vs_fio"], fio_limit(figures["fio_vs_fio_p05"])),
+        at_least("ratio_vs_torch_save" + suffix, figures["ratio_vs_torch_save"],
+                 torch_limit(figures["fio_gb_per_s"], figures["torch_gb_per_s"])),
+        at_most("idle_share" + suffix, figures["idle_share"], MOST_IDLE_SHARE),
+        at_most("cpu_s_per_gb" + suffix, figures["cpu_s_per_gb"],
+                cpu_limit(figures["torch_save_cpu_s_per_gb"], registered)),
+        at_most("max_rss_bytes_per_rank" + suffix, figures["max_rss_bytes_per_rank"] / (1 << 20),
+                MOST_RSS_BYTES / (1 << 20), " MiB"),
+    ]
+
+
+def all_of(line):
+    """Every condition, of every number of ranks; an instruction set without a limit is a KeyError."""
+    conditions = []
+    for ranks, figures in line["by_ranks"].items():
+        conditions += of_ranks(ranks, figures, line["registered"])
+    conditions.append(at_least(f"ratio_vs_memcpy on {line['simd']}", line["ratio_vs_memcpy"],
+                               MEMCPY_AT_LEAST[line["simd"]]))
+    return conditions

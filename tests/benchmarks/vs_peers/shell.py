@@ -1,0 +1,84 @@
+"""Other programs, and the folder that they write to. Nothing of either is left, whatever happens."""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class PeerError(Exception):
+    """One sentence for the user: what could not be measured, and why."""
+
+
+def run(command, environment=None):
+    """Runs a program to its end in a process group of its own and gives back its stdout."""
+    try:
+        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env={**os.environ, **(environment or {})}, start_new_session=True)
+    except OSError as error:
+        raise PeerError(f"{command[0]} cannot be started: {error.strerror}") from error
+    try:
+        output, errors = child.communicate()
+    except BaseException:
+        stop(child)
+        raise
+    if child.returncode != 0:
+        raise PeerError(f"{command[0]} ended with status {child.returncode}: {' '.join(map(str, command))}\n"
+                        f"{errors or output}")
+    return output
+
+
+def stop(child):
+    """mpirun ends its ranks when it is told to; what has not gone by then is killed."""
+    child.send_signal(signal.SIGTERM)
+    try:
+        child.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def mpirun(ranks):
+    return ["mpirun", "-np", ranks, "--oversubscribe", "--bind-to", "none"]
+
+
+@contextlib.contextmanager
+def scratch(directory, source):
+    """A new folder below `directory`, or in the checkout, that goes again."""
+    parent = pathlib.Path(directory) if directory else pathlib.Path(source)
+    if not parent.is_dir():
+        raise PeerError(f"{parent} is no folder; name one on the drive to measure")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="vs-peers-target.", dir=parent)).resolve()
+    try:
+        yield folder
+    finally:
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would leave gigabytes
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def empty_folder(parent, name):
+    """A folder for one run. When its files have gone, the file system's own work for that is waited for, so that the next
+    run does not pay for it."""
+    folder = parent / name
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+        run(["sync", "-f", parent])
+
+
+def need_space(folder, needed):
+    available = shutil.disk_usage(folder).free
+    if available < needed:
+        raise PeerError(f"{folder} has {available / 1e9:.1f} GB free and {needed / 1e9:.1f} GB are needed; "
+                        "name a folder on another drive, or a smaller --scale")
