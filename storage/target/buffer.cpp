@@ -25,7 +25,7 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t multiple) {
 
 std::uint64_t mapped_bytes(unsigned count, std::uint64_t buffer_bytes, HugePages huge_pages) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return round_up(count * buffer_bytes, huge_pages == HugePages::kOn ? kHugePage : page);
+  return round_up(count * buffer_bytes, huge_pages == HugePages::kOff ? page : kHugePage);
 }
 
 std::byte* map_reserved_huge_pages(std::uint64_t size_bytes) {
