@@ -33,6 +33,9 @@ class Communicator {
 
   virtual void barrier() = 0;
 
+  // Whether any process says so, on every process.
+  [[nodiscard]] virtual bool any(bool here) = 0;
+
   // Process 0's text on every process.
   [[nodiscard]] virtual std::string broadcast(std::string text) = 0;
 

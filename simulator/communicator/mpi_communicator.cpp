@@ -1,5 +1,6 @@
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <climits>
@@ -7,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/communicator/packing.h"
@@ -25,30 +27,27 @@ void check(int code, const char* call) {
                            std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
-// MPI's own waits spin, and would take the processor from ranks that still write. This one yields first, so
-// that a barrier whose last process is near opens at once, and then sleeps for ever longer moments.
+// MPI's own waits spin, and would take the processor from ranks that still write. This one yields for a
+// moment, so that a barrier whose last process is near opens at once, and then sleeps for a part of the time
+// that it has waited: what has just begun is likely to end soon, and what has lasted may last.
 void wait_politely(MPI_Request& request, const char* call) {
   using std::chrono::microseconds;
-  constexpr int kYields = 200;
+  constexpr microseconds kYielding{200};
+  constexpr microseconds kShortestPause{20};
   constexpr microseconds kLongestPause{500};
-  microseconds pause{20};
-  int done = 0;
-  for (int attempt = 0; done == 0; ++attempt) {
+  constexpr int kWaitedOverPause = 8;
+  const auto start = std::chrono::steady_clock::now();
+  for (int done = 0;;) {
     check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), call);
     if (done != 0) break;
-    if (attempt < kYields) {
+    const auto waited = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
+    if (waited < kYielding) {
       std::this_thread::yield();
-      continue;
+    } else {
+      std::this_thread::sleep_for(std::clamp(waited / kWaitedOverPause, kShortestPause, kLongestPause));
     }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, kLongestPause);
   }
   check(MPI_Wait(&request, MPI_STATUS_IGNORE), call);  // it is complete: this only frees it
-}
-
-int checked_length(const std::string& text) {
-  if (text.size() > INT_MAX) throw std::length_error("a process's part of a message passes 2 GiB");
-  return static_cast<int>(text.size());
 }
 
 class MpiCommunicator final : public Communicator {
@@ -91,8 +90,28 @@ class MpiCommunicator final : public Communicator {
     wait_politely(request, "MPI_Ibarrier");
   }
 
+  // A gather and a scatter are one message for each process, straight from or to process 0; in a reduction
+  // and a broadcast the news passes through a tree of processes, and where they share processors each of them
+  // has to be given one first.
+  [[nodiscard]] bool any(bool here) override {
+    const char mine = here ? 1 : 0;
+    std::vector<char> all(process_ == 0 ? static_cast<std::size_t>(processes_) : 0);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Igather(&mine, 1, MPI_CHAR, all.data(), 1, MPI_CHAR, 0, MPI_COMM_WORLD, &request),
+          "MPI_Igather");
+    wait_politely(request, "MPI_Igather");
+    const bool found = std::find(all.begin(), all.end(), 1) != all.end();
+    std::fill(all.begin(), all.end(), found ? 1 : 0);
+    char answer = 0;
+    check(MPI_Iscatter(all.data(), 1, MPI_CHAR, &answer, 1, MPI_CHAR, 0, MPI_COMM_WORLD, &request),
+          "MPI_Iscatter");
+    wait_politely(request, "MPI_Iscatter");
+    return answer != 0;
+  }
+
   [[nodiscard]] std::string broadcast(std::string text) override {
-    std::uint64_t length = static_cast<std::uint64_t>(checked_length(text));
+    if (text.size() > INT_MAX) throw std::length_error("a message passes 2 GiB");
+    std::uint64_t length = text.size();
     broadcast_bytes(&length, sizeof length);
     text.resize(length);
     broadcast_bytes(text.data(), text.size());
@@ -110,10 +129,7 @@ class MpiCommunicator final : public Communicator {
 
     std::vector<int> offsets(lengths.size());
     std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
-    const std::uint64_t total = std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
-    // Agreed on, so that no process waits for a gather that the root cannot enter.
-    if (broadcast_from(root, total) > INT_MAX) throw std::length_error("a gathered message passes 2 GiB");
-    std::string all(total, '\0');
+    std::string all(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}), '\0');
     check(MPI_Igatherv(text.data(), length, MPI_BYTE, all.data(), lengths.data(), offsets.data(), MPI_BYTE,
                        root, MPI_COMM_WORLD, &request),
           "MPI_Igatherv");
@@ -169,11 +185,13 @@ class MpiCommunicator final : public Communicator {
     wait_politely(request, "MPI_Ibcast");
   }
 
-  [[nodiscard]] std::uint64_t broadcast_from(int root, std::uint64_t value) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ibcast(&value, 1, MPI_UINT64_T, root, MPI_COMM_WORLD, &request), "MPI_Ibcast");
-    wait_politely(request, "MPI_Ibcast");
-    return value;
+  // So short that all processes' texts together fit the int that MPI counts with: no process finds out alone
+  // that a gather cannot be entered.
+  [[nodiscard]] int checked_length(const std::string& text) const {
+    if (text.size() > static_cast<std::size_t>(INT_MAX / processes_)) {
+      throw std::length_error("a process's part of a message passes 2 GiB over the number of processes");
+    }
+    return static_cast<int>(text.size());
   }
 
   void forget_delivered() {

@@ -10,6 +10,7 @@ class SerialCommunicator final : public Communicator {
   [[nodiscard]] int process() const override { return 0; }
   [[nodiscard]] int processes() const override { return 1; }
   void barrier() override {}
+  [[nodiscard]] bool any(bool here) override { return here; }
   [[nodiscard]] std::string broadcast(std::string text) override { return text; }
   [[nodiscard]] std::vector<std::string> gather(std::string text, int /*root*/) override {
     return {std::move(text)};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/errors.h"
+#include "models/invariant.h"
 #include "storage/errors.h"
 
 namespace ckptsim::simulator {
@@ -52,13 +53,14 @@ bool several_hosts(Communicator& communicator) {
 }  // namespace
 
 void agree(Communicator& communicator, const std::optional<Failure>& mine) {
+  if (!communicator.any(mine.has_value())) return;  // nearly always: one small collective
   std::optional<Failure> first;
   for (const std::string& part : communicator.all_gather(encode(mine))) {
     if (part.empty()) continue;
     Failure failure = decode(part);
     if (!first.has_value() || comes_before(failure, *first)) first = std::move(failure);
   }
-  if (!first.has_value()) return;
+  require(first.has_value(), "where a process says that it failed, it says how");
   if (first->rank >= 0) {
     throw RunFailure(first->code, fmt::format("rank {} on {}: {}", first->rank, first->host, first->message));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <tuple>
@@ -42,19 +44,27 @@ std::vector<parallelism::CheckpointFile> checkpoint_files(const RunConfig& confi
                                     topology_of(config), config.checkpoint.layout, config.scale, rank);
 }
 
+// The last entries of a file that carries the run's state. Of one length whatever the rank and the iteration,
+// so that sizes are known before the run.
+constexpr std::size_t kRunStateEntries = 2;
+constexpr const char* kIterationEntry = "iteration";
+
+std::array<torch::Entry, kRunStateEntries> run_state(std::int64_t rank, std::int64_t iteration) {
+  return {torch::Entry{kIterationEntry, iteration},
+          torch::Entry{"rng_state", fmt::format("philox:offset={:020}:subsequence={:010}", iteration, rank)}};
+}
+
 torch::FileSpec file_spec(const parallelism::CheckpointFile& file, std::int64_t rank,
                           std::int64_t iteration) {
   torch::FileSpec spec;
   spec.name = file.name;
-  spec.entries.reserve(file.tensors.size() + 2);
+  spec.entries.reserve(file.tensors.size() + kRunStateEntries);
   for (const parallelism::FileTensor& tensor : file.tensors) {
     spec.entries.push_back({tensor.name, torch::TensorSpec{scalar_type(tensor.dtype), tensor.shape}});
   }
   if (file.run_state) {
-    spec.entries.push_back({"iteration", iteration});
-    // Of one length whatever the rank and the iteration, so that sizes are known before the run.
-    spec.entries.push_back(
-        {"rng_state", fmt::format("philox:offset={:020}:subsequence={:010}", iteration, rank)});
+    for (torch::Entry& entry : run_state(rank, iteration))
+      spec.entries.push_back(std::move(entry));
   }
   return spec;
 }
@@ -153,6 +163,16 @@ std::vector<torch::FileSpec> file_specs(const RunConfig& config, std::int64_t ra
     specs.push_back(file_spec(file, rank, iteration));
   }
   return specs;
+}
+
+void set_iteration(std::vector<torch::FileSpec>& specs, std::int64_t rank, std::int64_t iteration) {
+  for (torch::FileSpec& spec : specs) {
+    if (spec.entries.size() < kRunStateEntries) continue;
+    const auto state = spec.entries.end() - kRunStateEntries;
+    if (state->key != kIterationEntry) continue;
+    auto fresh = run_state(rank, iteration);
+    std::move(fresh.begin(), fresh.end(), state);
+  }
 }
 
 std::int64_t iteration_of(std::uint64_t ordinal) {

@@ -52,6 +52,10 @@ inline constexpr std::uint64_t kDiskBlockBytes = 4096;
 [[nodiscard]] std::vector<storage::torch::FileSpec> file_specs(const RunConfig& config, std::int64_t rank,
                                                                std::int64_t iteration);
 
+// Gives the files of `file_specs` another iteration: nothing else in them changes from checkpoint to
+// checkpoint.
+void set_iteration(std::vector<storage::torch::FileSpec>& specs, std::int64_t rank, std::int64_t iteration);
+
 // The training iteration that checkpoint number `ordinal` (from 0, over the whole run) claims to have been
 // saved at.
 [[nodiscard]] std::int64_t iteration_of(std::uint64_t ordinal);

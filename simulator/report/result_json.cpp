@@ -76,6 +76,14 @@ Json to_json(const SaveResult& save) {
           {"ranks", std::move(ranks)}};
 }
 
+Json to_json(const EngineCost& engine) {
+  return {{"start_ns", engine.start_ns},
+          {"finish_ns", engine.finish_ns},
+          {"gather_ns", engine.gather_ns},
+          {"manifest_ns", engine.manifest_ns},
+          {"journal_ns", engine.journal_ns.has_value() ? Json(*engine.journal_ns) : Json(nullptr)}};
+}
+
 Json to_json(const CheckpointResult& checkpoint) {
   return {{"pass", checkpoint.pass},
           {"warmup", checkpoint.warmup},
@@ -83,6 +91,7 @@ Json to_json(const CheckpointResult& checkpoint) {
           {"prepare_ns", checkpoint.prepare_ns},
           {"manifest_ns", checkpoint.manifest_ns},
           {"pause_ns", checkpoint.pause_ns},
+          {"engine", to_json(checkpoint.engine)},
           {"save", to_json(checkpoint.save)}};
 }
 

@@ -101,6 +101,7 @@ CheckpointRunner::CheckpointRunner(Communicator& communicator,
 
 CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
                                          const std::map<long, std::string>& folders) {
+  const storage::Clock::Time called = clock_.now();
   Watch watch(workers_.size());
   Threads threads(watch);
   together(communicator_, ExitCode::kInputOutput, [&] {
@@ -117,13 +118,12 @@ CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
   communicator_.barrier();
   const storage::Clock::Time end = clock_.now();
 
-  agree_on_failures();
   for (const auto& worker : workers_)
     worker->check_sizes();
   agree_on_failures();
-  CheckpointOutcome outcome{.ranks = collect_measurements(), .barrier_to_barrier_ns = (end - begin).count()};
-  for (const auto& worker : workers_)
-    outcome.manifest_files[worker->place().rank] = worker->manifest_files();
+  CheckpointOutcome outcome{
+      .ranks = collect_measurements(end), .called = called, .barrier_to_barrier_ns = (end - begin).count()};
+  outcome.gather_ns = (clock_.now() - end).count();
   return outcome;
 }
 
@@ -186,10 +186,14 @@ void CheckpointRunner::agree_on_failures() {
   agree(communicator_, first);
 }
 
-std::vector<RankSave> CheckpointRunner::collect_measurements() {
+std::vector<RankSave> CheckpointRunner::collect_measurements(storage::Clock::Time end) {
   std::vector<std::string> mine;
-  for (const auto& worker : workers_)
-    mine.push_back(rank_save_to_text(worker->measured()));
+  for (const auto& worker : workers_) {
+    RankSave save = worker->measured();
+    save.started_ns = worker->started().count();
+    save.exit_ns = (end - worker->ended()).count();
+    mine.push_back(rank_save_to_text(save));
+  }
   std::vector<RankSave> all;
   for (const std::string& part : communicator_.gather(pack(mine), 0)) {
     for (const std::string& text : unpack(part))

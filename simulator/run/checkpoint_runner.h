@@ -14,9 +14,10 @@ namespace ckptsim::simulator {
 
 // What is known of a checkpoint once its data is done.
 struct CheckpointOutcome {
-  std::vector<RankSave> ranks;                 // of all ranks, in order, on process 0; empty elsewhere
-  std::int64_t barrier_to_barrier_ns = 0;      // on this process
-  std::map<long, std::string> manifest_files;  // of this process's ranks
+  std::vector<RankSave> ranks;             // of all ranks, in order, on process 0; empty elsewhere
+  storage::Clock::Time called{};           // on this process
+  std::int64_t barrier_to_barrier_ns = 0;  // on this process
+  std::int64_t gather_ns = 0;              // from the second barrier's end to the return, on this process
 };
 
 // Runs the save sequences of this process's ranks, a thread each, between two barriers over all processes.
@@ -38,7 +39,7 @@ class CheckpointRunner {
   void read_messages(Watch& watch, std::uint32_t checkpoint);
   void report_progress(const Watch& watch, std::uint32_t checkpoint);
   void agree_on_failures();
-  [[nodiscard]] std::vector<RankSave> collect_measurements();
+  [[nodiscard]] std::vector<RankSave> collect_measurements(storage::Clock::Time end);
 
   Communicator& communicator_;
   std::vector<std::unique_ptr<RankWorker>>& workers_;

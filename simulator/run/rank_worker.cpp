@@ -51,22 +51,22 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
       group_(group),
       clock_(clock),
       target_(storage::make_target(options, clock)),
-      sources_(config, place.rank, module, clock) {
-  target_->warm_up();
+      sources_(config, place.rank, module, clock),
+      specs_(file_specs(config, place.rank, iteration_of(0))) {
+  const torch::ArchiveOptions archive = archive_options(config);
+  for (const torch::FileSpec& spec : specs_) {
+    file_bytes_.push_back(torch::archive_bytes(spec, archive));
+    payload_bytes_ += torch::payload_bytes(spec);
+  }
 }
 
 void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
                          std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop) {
-  const torch::ArchiveOptions options = archive_options(config_);
   failure_.reset();
-  specs_ = file_specs(config_, place_.rank, iteration_of(job.ordinal));
+  set_iteration(specs_, place_.rank, iteration_of(job.ordinal));
   files_.clear();
-  payload_bytes_ = 0;
-  for (const torch::FileSpec& spec : specs_) {
-    files_.push_back(
-        {(std::filesystem::path(folder) / spec.name).string(), torch::archive_bytes(spec, options)});
-    payload_bytes_ += torch::payload_bytes(spec);
-  }
+  for (std::size_t i = 0; i < specs_.size(); ++i)
+    files_.push_back({(std::filesystem::path(folder) / specs_[i].name).string(), file_bytes_[i]});
   profiled_ = job.profile;
   wait_ns_ = 0;
   sample_ = {};
@@ -130,7 +130,7 @@ void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes&
 }
 
 void RankWorker::check_sizes() {
-  if (config_.storage.backend == "null") return;
+  if (config_.storage.backend == "null" || failure_.has_value() || sequence_->stopped()) return;
   for (const PlannedFile& file : files_) {
     std::error_code error;
     const std::uint64_t found = std::filesystem::file_size(file.path, error);

@@ -34,13 +34,16 @@ struct CheckpointJob {
 // own.
 class RankWorker {
  public:
-  // Opens the target and touches its memory. `module` makes the files where it is not null. `config`,
-  // `module` and `clock` outlive the worker.
+  // Opens the target, and works out the rank's files and their sizes. `module` makes the files where it is
+  // not null. `config`, `module` and `clock` outlive the worker.
   RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
              const storage::TargetOptions& options, const storage::libtorch::Module* module,
              const storage::Clock& clock);
 
-  // Everything but content: names, sizes, the sequence. `written_bytes` and `stop` are shared by the
+  // Touches the target's buffers, so that no page fault is measured. May run beside other workers' warm_up().
+  void warm_up() { target_->warm_up(); }
+
+  // Everything but content: paths, the iteration, the sequence. `written_bytes` and `stop` are shared by the
   // process's ranks.
   void prepare(const CheckpointJob& job, const std::string& folder, std::atomic<std::uint64_t>& written_bytes,
                const std::atomic<bool>& stop);
@@ -50,8 +53,15 @@ class RankWorker {
 
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
-  // Holds the files' sizes against the plan, asking the file system. A difference is kept for failure().
+  // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
+  // A difference is kept for failure().
   void check_sizes();
+
+  // When its clock started and ended.
+  [[nodiscard]] storage::Clock::Time started() const { return sequence_->measurement().phases.started(); }
+  [[nodiscard]] storage::Clock::Time ended() const {
+    return started() + sequence_->measurement().phases.duration();
+  }
 
   [[nodiscard]] RankSave measured() const;
   [[nodiscard]] std::string manifest_files() const;
@@ -73,6 +83,7 @@ class RankWorker {
   FileSources sources_;
 
   std::vector<storage::torch::FileSpec> specs_;
+  std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;
   std::unique_ptr<BlockProducer> producer_;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
+#include "models/invariant.h"
 #include "simulator/run/statistics.h"
 
 namespace ckptsim::simulator {
@@ -161,6 +163,18 @@ SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_b
   save.bound = verdict.bound;
   save.bound_words = verdict.words;
   return save;
+}
+
+EngineCost cost_of_barriers(const std::vector<RankSave>& ranks, const std::string& host,
+                            std::int64_t called_ns) {
+  require(!ranks.empty(), "a checkpoint has ranks");
+  EngineCost cost{.start_ns = INT64_MAX, .finish_ns = INT64_MAX};
+  for (const RankSave& rank : ranks) {
+    // The clocks of other hosts say nothing here; some rank is always on the host of process 0.
+    if (rank.host == host) cost.start_ns = std::min(cost.start_ns, rank.started_ns - called_ns);
+    cost.finish_ns = std::min(cost.finish_ns, rank.exit_ns);
+  }
+  return cost;
 }
 
 void summarise_pass(PassResult& pass) {

@@ -37,6 +37,10 @@ struct RankSave {
   std::uint64_t sync_calls = 0;
   std::int64_t duration_ns = 0;
   std::array<std::int64_t, kPhases> phase_ns{};
+  // When its clock started, on its host's clock; and from its clock's end to its process leaving the second
+  // barrier. Not stored: only what is derived from them.
+  std::int64_t started_ns = 0;
+  std::int64_t exit_ns = 0;
   std::int64_t idle_ns = 0;
   std::int64_t cpu_ns = 0;  // its thread ran
   std::int64_t cpu_wait_ns =
@@ -83,6 +87,17 @@ struct SaveResult {
   std::vector<RankSave> ranks;
 };
 
+// What the program itself took for a checkpoint beside the ranks' own time, on process 0, waiting for the
+// other processes included. What storage takes outside the clock is no part of it: prepare_ns, and the
+// writing in manifest_ns.
+struct EngineCost {
+  std::int64_t start_ns = 0;     // paths, threads, agreement, the barrier: until the first rank runs
+  std::int64_t finish_ns = 0;    // from the last rank's end through the second barrier
+  std::int64_t gather_ns = 0;    // agreement, sizes asked for, measurements gathered and summed up
+  std::int64_t manifest_ns = 0;  // the part of the checkpoint's manifest_ns before anything is written
+  std::optional<std::int64_t> journal_ns;  // the journal's line, with its fsync; none in the line itself
+};
+
 struct CheckpointResult {
   std::int64_t pass = 0;  // from 1; warm-up passes count by themselves
   bool warmup = false;
@@ -91,6 +106,7 @@ struct CheckpointResult {
   std::int64_t prepare_ns = 0;   // folders, old manifests: outside the duration
   std::int64_t manifest_ns = 0;  // writing the manifest: outside the duration
   std::int64_t pause_ns = 0;     // before the checkpoint, where pause_seconds asks for it
+  EngineCost engine;
 };
 
 struct PassResult {
@@ -176,6 +192,11 @@ struct RunResult {
 
 // Where the bytes of a run end up, as far as a verdict depends on it.
 enum class Sink { kDrive, kPageCache, kNowhere };  // kPageCache: buffered and never synced
+
+// EngineCost's start_ns and finish_ns, of all ranks. `called_ns`: when process 0 began, on the clock of
+// `host`, where it runs. Ranks that wait for a processor while others run cost the program nothing.
+[[nodiscard]] EngineCost cost_of_barriers(const std::vector<RankSave>& ranks, const std::string& host,
+                                          std::int64_t called_ns);
 
 // Puts the ranks of a checkpoint together.
 [[nodiscard]] SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns,

@@ -26,6 +26,7 @@
 #include "simulator/run/process_memory.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
+#include "simulator/run/warm_up.h"
 #include "simulator/run/workspace.h"
 #include "storage/content/block_generator.h"
 #include "storage/libtorch/load_module.h"
@@ -252,6 +253,7 @@ class Run {
         workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, module_, clock_));
       }
     });
+    together(communicator_, ExitCode::kUnsuitable, [&] { warm_up(workers_); });
     gather_facts();
     gather_memory();
   }
@@ -333,9 +335,15 @@ class Run {
       pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
       pass.checkpoints.back().pause_ns = pause_ns;
       summarise_pass(pass);
-      on_process_0([&] { journal_.checkpoint(pass.checkpoints.back()); });
+      keep(pass.checkpoints.back());
       progress_.end_checkpoint();
     }
+  }
+
+  void keep(CheckpointResult& checkpoint) {
+    const storage::Clock::Time start = clock_.now();
+    on_process_0([&] { journal_.checkpoint(checkpoint); });
+    checkpoint.engine.journal_ns = (clock_.now() - start).count();
   }
 
   [[nodiscard]] storage::OpenMode open_mode(bool first_pass) const {
@@ -390,12 +398,22 @@ class Run {
       const std::string head = manifest_head(
           config_,
           {.pass = pass, .warmup = warmup, .checkpoint = checkpoint, .content_pass = job.content_pass});
-      workspace_->publish_manifests(checkpoint, head, outcome.manifest_files);
+      std::map<long, std::string> files;
+      for (const auto& worker : workers_)
+        files[worker->place().rank] = worker->manifest_files();
+      const auto manifests = workspace_->gather_manifests(head, files);
+      result.engine.manifest_ns = (clock_.now() - start).count();
+      workspace_->publish_manifests(checkpoint, manifests);
     }
-    result.manifest_ns = (clock_.now() - start).count();
+    const storage::Clock::Time published = clock_.now();
+    result.manifest_ns = (published - start).count();
     if (communicator_.process() == 0) {
+      const EngineCost barriers = cost_of_barriers(outcome.ranks, host_name(), outcome.called.count());
+      result.engine.start_ns = barriers.start_ns;
+      result.engine.finish_ns = barriers.finish_ns;
       result.save = summarise_save(std::move(outcome.ranks), outcome.barrier_to_barrier_ns, sink());
     }
+    result.engine.gather_ns = outcome.gather_ns + (clock_.now() - published).count();
     return result;
   }
 

@@ -334,9 +334,9 @@ void Workspace::trim() {
   });
 }
 
-void Workspace::publish_manifests(std::int64_t checkpoint, const std::string& head,
-                                  const std::map<long, std::string>& file_entries) {
-  std::map<std::size_t, std::string> texts;
+std::map<std::size_t, std::string> Workspace::gather_manifests(
+    const std::string& head, const std::map<long, std::string>& file_entries) {
+  std::map<std::size_t, std::string> manifests;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     std::vector<std::string> mine;
     for (const long rank : groups_[i].ranks) {
@@ -349,12 +349,17 @@ void Workspace::publish_manifests(std::int64_t checkpoint, const std::string& he
         if (!entry.empty()) all.push_back(std::move(entry));
       }
     }
-    if (leads(groups_[i])) texts[i] = seal_manifest(head, all);
+    if (leads(groups_[i])) manifests[i] = seal_manifest(head, all);
   }
+  return manifests;
+}
+
+void Workspace::publish_manifests(std::int64_t checkpoint,
+                                  const std::map<std::size_t, std::string>& manifests) {
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_) {
       directory->publish_manifest(config_.name, static_cast<int>(checkpoint), groups_[group].manifest,
-                                  texts[group]);
+                                  manifests.at(group));
     }
   });
 }

@@ -57,10 +57,11 @@ class Workspace {
   void remove_checkpoints(std::int64_t count);
   void trim();
 
-  // `parts`: for each rank of this process the manifest's file entries as JSON text; `head`: the manifest's
-  // first members. Publishes every group's manifest.
-  void publish_manifests(std::int64_t checkpoint, const std::string& head,
-                         const std::map<long, std::string>& file_entries);
+  // `file_entries`: for each rank of this process the manifest's file entries as JSON text; `head`: the
+  // manifest's first members. Returns the manifests of the groups that this process leads, by group.
+  [[nodiscard]] std::map<std::size_t, std::string> gather_manifests(
+      const std::string& head, const std::map<long, std::string>& file_entries);
+  void publish_manifests(std::int64_t checkpoint, const std::map<std::size_t, std::string>& manifests);
 
  private:
   [[nodiscard]] bool leads(const TargetGroup& group) const {

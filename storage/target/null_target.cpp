@@ -6,7 +6,8 @@ namespace {
 class NullTarget final : public Target {
  public:
   NullTarget(const TargetOptions& options, const Clock& clock)
-      : Target(clock, options.block_bytes, options.queue_depth, 1, options.huge_pages) {}
+      : Target(clock, options.block_bytes, options.queue_depth, 1, options.huge_pages,
+               Writing::kInsideSubmit) {}
 
   [[nodiscard]] TargetFacts facts() const override { return {"null", false, false, ""}; }
 

@@ -13,7 +13,8 @@ class PosixTarget final : public Target {
  public:
   PosixTarget(const TargetOptions& options, const Clock& clock, Caching caching)
       : Target(clock, options.block_bytes, options.queue_depth,
-               caching == Caching::kDirect ? options.io_alignment : 1, options.huge_pages),
+               caching == Caching::kDirect ? options.io_alignment : 1, options.huge_pages,
+               Writing::kInsideSubmit),
         caching_(caching),
         files_(caching) {}
 

@@ -11,11 +11,14 @@ namespace {
 
 // Two more than are in flight: one being filled, and one full and waiting for its turn.
 constexpr std::uint64_t kSpareBuffers = 2;
+// Nothing waits for its turn, and more would only be memory that is touched and never used.
+constexpr unsigned kBuffersInsideSubmit = 2;
 
-unsigned buffer_count(std::uint64_t queue_depth) {
+unsigned buffer_count(std::uint64_t queue_depth, Writing writing) {
   check(queue_depth > 0, "a target's queue depth is at least 1");
   check(queue_depth <= std::numeric_limits<unsigned>::max() - kSpareBuffers,
         "a target's queue depth fits its type");
+  if (writing == Writing::kInsideSubmit) return kBuffersInsideSubmit;
   return static_cast<unsigned>(queue_depth + kSpareBuffers);
 }
 
@@ -30,10 +33,10 @@ bool names_a_path(Request::Kind kind) {
 }  // namespace
 
 Target::Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth,
-               std::uint64_t io_alignment, HugePages huge_pages)
+               std::uint64_t io_alignment, HugePages huge_pages, Writing writing)
     : clock_(clock),
-      buffers_(buffer_count(queue_depth), block_bytes, huge_pages),
-      queue_depth_(queue_depth),
+      buffers_(buffer_count(queue_depth, writing), block_bytes, huge_pages),
+      queue_depth_(writing == Writing::kInsideSubmit ? 1 : queue_depth),
       io_alignment_(io_alignment) {
   check(io_alignment > 0 && block_bytes % io_alignment == 0, "a block is a multiple of the I/O alignment");
 }

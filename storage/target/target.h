@@ -58,6 +58,12 @@ struct TargetFacts {
   std::string registered_reason;  // why not, in words; empty when registered or not applicable
 };
 
+// When a backend carries its writes out.
+enum class Writing {
+  kInFlight,      // after submit() has returned: as many at a time as the queue is deep
+  kInsideSubmit,  // before submit() returns: one at a time, however deep a queue was asked for
+};
+
 // One rank's handle on one target: the seam behind which every backend, real or simulated, lives.
 //
 // Requests of one file are carried out in the order of submission, except that writes between two other
@@ -88,7 +94,7 @@ class Target {
   void wait(Completion& completion);
 
   // A free buffer of block_bytes(), or an invalid one when all are in use. There are queue_depth() + 2 of
-  // them.
+  // them; where writes are carried out inside submit(), 2: one with its completion, and one being filled.
   [[nodiscard]] Buffer take_buffer();
 
   // Touches every buffer, so that first-touch page faults are not measured.
@@ -102,6 +108,7 @@ class Target {
   // Length and offset of every write are multiples of this (1: any); buffers are aligned to it.
   [[nodiscard]] std::uint64_t io_alignment() const noexcept { return io_alignment_; }
   [[nodiscard]] std::uint64_t block_bytes() const noexcept { return buffers_.buffer_bytes(); }
+  // As asked for; 1 where writes are carried out inside submit().
   [[nodiscard]] std::uint64_t queue_depth() const noexcept { return queue_depth_; }
   [[nodiscard]] std::uint64_t buffer_bytes() const noexcept {
     return buffers_.memory().size();
@@ -110,7 +117,7 @@ class Target {
 
  protected:
   Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth, std::uint64_t io_alignment,
-         HugePages huge_pages = HugePages::kAuto);
+         HugePages huge_pages = HugePages::kAuto, Writing writing = Writing::kInFlight);
 
   [[nodiscard]] BufferPool& buffers() noexcept { return buffers_; }
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }

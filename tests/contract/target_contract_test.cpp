@@ -77,6 +77,11 @@ class TargetTest : public testing::TestWithParam<Case> {
                         .submission_polling = GetParam().submission_polling},
                        clock);
   }
+  // Writes are in flight after submit() on io_uring alone; the others carry out one at a time.
+  [[nodiscard]] static bool writes_in_flight() { return GetParam().kind == Backend::kIoUring; }
+  [[nodiscard]] static std::uint64_t depth() { return writes_in_flight() ? kDepth : 1; }
+  [[nodiscard]] static std::uint64_t buffers() { return writes_in_flight() ? kDepth + 2 : 2; }
+
   [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
 
   [[nodiscard]] TargetDriver driver() const { return TargetDriver(*target_); }
@@ -101,22 +106,22 @@ TEST_P(AnyTarget, SaysHowItWorks) {
   EXPECT_EQ(target_->facts().direct_io, direct);
   EXPECT_EQ(target_->io_alignment(), direct ? 4096U : 1U);
   EXPECT_EQ(target_->block_bytes(), kBlock);
-  EXPECT_EQ(target_->queue_depth(), kDepth);
+  EXPECT_EQ(target_->queue_depth(), depth());
 }
 
-TEST_P(AnyTarget, HasTwoBuffersMoreThanItsQueueIsDeepAndGetsThemBack) {
+TEST_P(AnyTarget, HasOneBufferToFillBesideThoseInItsQueueAndAnotherWhereBlocksWaitAndGetsThemBack) {
   ASSERT_FALSE(driver().open(1, path("file")).error);
   EXPECT_EQ(driver().write(1, content(20 * kBlock)).size(), 20U);
   std::set<const std::byte*> blocks;
   std::vector<Buffer> taken;
-  for (std::uint64_t i = 0; i < kDepth + 2; ++i) {
+  for (std::uint64_t i = 0; i < buffers(); ++i) {
     taken.push_back(target_->take_buffer());
     ASSERT_TRUE(taken.back().valid());
     EXPECT_EQ(taken.back().bytes().size(), kBlock);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(taken.back().bytes().data()) % 4096, 0U);
     blocks.insert(taken.back().bytes().data());
   }
-  EXPECT_EQ(blocks.size(), kDepth + 2);
+  EXPECT_EQ(blocks.size(), buffers());
   EXPECT_FALSE(target_->take_buffer().valid());
 }
 
@@ -153,13 +158,13 @@ TEST_P(AnyTarget, CountsWhatIsPendingAndInFlight) {
   Completion completion;
   EXPECT_FALSE(target_->poll(completion));
   ASSERT_FALSE(driver().open(1, path("file")).error);
-  for (std::uint64_t i = 0; i < kDepth; ++i)
+  for (std::uint64_t i = 0; i < depth(); ++i)
     driver().submit_block(1, i * kBlock);
-  EXPECT_EQ(target_->writes_in_flight(), kDepth);
-  EXPECT_EQ(target_->pending(), kDepth);
+  EXPECT_EQ(target_->writes_in_flight(), depth());
+  EXPECT_EQ(target_->pending(), depth());
   target_->wait(completion);
-  EXPECT_EQ(target_->writes_in_flight(), kDepth - 1);
-  EXPECT_EQ(target_->pending(), kDepth - 1);
+  EXPECT_EQ(target_->writes_in_flight(), depth() - 1);
+  EXPECT_EQ(target_->pending(), depth() - 1);
 }
 
 TEST_P(AnyTarget, PollDeliversWhatArrivesWithoutWaiting) {
@@ -188,11 +193,11 @@ TEST_P(AnyTarget, CountsSyncsOfFilesAndDirectoriesAndNothingElse) {
 
 TEST_P(AnyTarget, CanBeDestroyedWithWritesInFlightAndCompletionsUnread) {
   ASSERT_FALSE(driver().open(1, path("file")).error);
-  for (std::uint64_t i = 0; i < kDepth; ++i)
+  for (std::uint64_t i = 0; i < depth(); ++i)
     driver().submit_block(1, i * kBlock);
   target_.reset();
   if (GetParam().kind == Backend::kNull) return;
-  EXPECT_EQ(read_file(path("file")), std::string(kDepth * kBlock, 'Z'));  // 0x5A
+  EXPECT_EQ(read_file(path("file")), std::string(depth() * kBlock, 'Z'));  // 0x5A
 }
 
 TEST_P(AnyTarget, WarmsUpItsBuffers) {
@@ -210,9 +215,9 @@ using AnyTargetDeathTest = TargetTest;
 
 TEST_P(AnyTargetDeathTest, RefusesMoreWritesThanItsQueueIsDeep) {
   ASSERT_FALSE(driver().open(1, path("file")).error);
-  for (std::uint64_t i = 0; i < kDepth; ++i)
+  for (std::uint64_t i = 0; i < depth(); ++i)
     driver().submit_block(1, i * kBlock);
-  EXPECT_DEATH(driver().submit_block(1, kDepth * kBlock), "queue depth");
+  EXPECT_DEATH(driver().submit_block(1, depth() * kBlock), "queue depth");
 }
 
 TEST_P(AnyTargetDeathTest, RefusesToWaitForNothing) {
@@ -393,8 +398,10 @@ TEST_P(StoringTarget, AFullFileSystemIsTheErrorOfAWriteOrOfItsSync) {
   if (!small.ok()) GTEST_SKIP() << small.why_not();
   EXPECT_EQ(driver().write_file((small.path() / "file").string(), content(16U << 20U)),
             std::errc::no_space_on_device);
-  for (std::uint64_t i = 0; i < kDepth + 2; ++i)
-    EXPECT_TRUE(target_->take_buffer().valid());
+  std::vector<Buffer> taken;
+  for (std::uint64_t i = 0; i < buffers(); ++i)
+    taken.push_back(target_->take_buffer());
+  EXPECT_TRUE(taken.back().valid()) << "all buffers came back";
 }
 
 // ---- direct I/O

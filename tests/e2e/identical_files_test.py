@@ -10,7 +10,8 @@ ONE = ["--passes", "1", "--checkpoints-per-pass", "1"]
 def shape(value):
     """A result's structure: keys and types, without the values and without what names the launch."""
     if isinstance(value, dict):
-        return {key: shape(item) for key, item in value.items()}
+        # Where each process may run is listed by process.
+        return {key: "list" if key == "bindings" else shape(item) for key, item in value.items()}
     if isinstance(value, list):
         return [shape(item) for item in value]
     return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__

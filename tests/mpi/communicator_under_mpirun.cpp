@@ -39,6 +39,9 @@ void check_collectives(Communicator& communicator) {
       expect(parts[i] == text_of(static_cast<int>(i)), "gathered in order", communicator);
     }
   }
+  expect(!communicator.any(false), "nobody says so", communicator);
+  for (int one = 0; one < communicator.processes(); ++one)
+    expect(communicator.any(here == one), "what one says all hear", communicator);
   const std::vector<std::string> all = communicator.all_gather(text_of(here));
   for (std::size_t i = 0; i < all.size(); ++i) {
     expect(all[i] == text_of(static_cast<int>(i)), "all_gather in order", communicator);

@@ -11,6 +11,8 @@ namespace {
 TEST(SerialCommunicator, IsAllThereIs) {
   const auto communicator = make_serial_communicator();
   EXPECT_EQ(communicator->processes(), 1);
+  EXPECT_TRUE(communicator->any(true));
+  EXPECT_FALSE(communicator->any(false));
   EXPECT_EQ(communicator->broadcast("x"), "x");
   EXPECT_THAT(communicator->gather("x", 0), ::testing::ElementsAre("x"));
   EXPECT_THAT(communicator->all_gather("x"), ::testing::ElementsAre("x"));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "storage/torch/archive_stream.h"
+#include "storage/torch/pickle_writer.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -59,6 +60,23 @@ TEST(Plan, FileSizesDoNotDependOnTheIteration) {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       EXPECT_EQ(storage::torch::archive_bytes(specs[i], options), plans[i].file_bytes) << ordinal;
     }
+  }
+}
+
+TEST(Plan, FilesThatAreGivenAnotherIterationAreThoseOfThatIteration) {
+  const RunConfig config = shipped({"scale=0.0001"});
+  const auto text_of = [](const std::vector<storage::torch::FileSpec>& specs) {
+    std::string text;
+    for (const storage::torch::FileSpec& spec : specs)
+      text += storage::torch::write_pickle(spec);
+    return text;
+  };
+  for (const std::int64_t rank : {0, 6}) {
+    std::vector<storage::torch::FileSpec> specs = file_specs(config, rank, iteration_of(0));
+    const std::string before = text_of(specs);
+    set_iteration(specs, rank, iteration_of(7));
+    EXPECT_EQ(text_of(specs), text_of(file_specs(config, rank, iteration_of(7))));
+    EXPECT_NE(text_of(specs), before);
   }
 }
 

@@ -53,10 +53,13 @@ inline RunResult example_run() {
         save.phase_ns[static_cast<std::size_t>(Phase::kWrite)] = save.duration_ns;
         save.busy = {{0, save.duration_ns}};
       }
-      pass.checkpoints.push_back({.pass = pass.pass,
-                                  .warmup = pass.warmup,
-                                  .checkpoint = checkpoint,
-                                  .save = summarise_save(std::move(ranks), 2'000'000'000, Sink::kDrive)});
+      pass.checkpoints.push_back(
+          {.pass = pass.pass,
+           .warmup = pass.warmup,
+           .checkpoint = checkpoint,
+           .save = summarise_save(std::move(ranks), 2'000'000'000, Sink::kDrive),
+           .engine = {
+               .start_ns = 1'000'000, .finish_ns = 200'000, .gather_ns = 500'000, .journal_ns = 3'000'000}});
     }
     summarise_pass(pass);
     run.passes.push_back(std::move(pass));

@@ -27,6 +27,10 @@ TEST(ResultJson, HoldsTheDesignsFields) {
   EXPECT_EQ(save.at("straggler_rank"), 1);
   EXPECT_EQ(save.at("ranks")[1].at("phases").at("write_ns"), 400'000'000);
   EXPECT_FALSE(result.contains("failure"));
+  const json& engine = pass.at("checkpoints")[0].at("engine");
+  EXPECT_EQ(engine.at("start_ns"), 1'000'000);
+  EXPECT_EQ(engine.at("finish_ns"), 200'000);
+  EXPECT_EQ(engine.at("journal_ns"), 3'000'000);
 }
 
 TEST(ResultJson, ADeviationThatDoesNotExistIsNullAndNothingIsNaN) {
@@ -68,6 +72,10 @@ TEST(Journal, AHeaderAndCheckpointsAreALineEach) {
   const json checkpoint = json::parse(line);
   EXPECT_EQ(checkpoint.at("type"), "checkpoint");
   EXPECT_EQ(checkpoint.at("checkpoint"), 2);
+  CheckpointResult unkept = run.passes[1].checkpoints[1];
+  unkept.engine.journal_ns.reset();
+  EXPECT_TRUE(json::parse(journal_checkpoint(unkept)).at("engine").at("journal_ns").is_null())
+      << "a line does not know how long it takes";
   EXPECT_EQ(checkpoint.at("save"),
             json::parse(result_json(run)).at("passes")[1].at("checkpoints")[1].at("save"));
 }

@@ -98,6 +98,20 @@ TEST(SummariseSave, RanksWithoutFilesDoNotDrawTheMedianDown) {
   EXPECT_DOUBLE_EQ(summarise_save({rank_save(0, 100, 0), empty}, 100, Sink::kDrive).skew, 1);
 }
 
+TEST(CostOfBarriers, IsTheTimeInWhichNoRankRan) {
+  std::vector<RankSave> ranks = {rank_save(0, 90, 10), rank_save(1, 90, 10), rank_save(2, 90, 10)};
+  ranks[0].started_ns = 1500;  // ran late: that others ran meanwhile is no cost
+  ranks[1].started_ns = 1020;
+  ranks[2].started_ns = 3;  // by another host's clock
+  ranks[2].host = "b";
+  ranks[0].exit_ns = 7;
+  ranks[1].exit_ns = 500;
+  ranks[2].exit_ns = 9;
+  const EngineCost cost = cost_of_barriers(ranks, "a", 1000);
+  EXPECT_EQ(cost.start_ns, 20);
+  EXPECT_EQ(cost.finish_ns, 7);
+}
+
 TEST(SummarisePass, MeanOfDurationsAndBytesOverTimeAreTwoThings) {
   PassResult pass;
   for (const std::int64_t seconds_long : {1, 3}) {
