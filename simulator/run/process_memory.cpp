@@ -2,11 +2,22 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 namespace ckptsim::simulator {
+namespace {
+
+// "7f2c00000000-7f2c01800000 rw-p 00000000 00:00 0"
+bool is_mapping(const std::string& line, std::uintptr_t& begin, std::uintptr_t& end) {
+  std::istringstream words(line);
+  char dash = 0;
+  return static_cast<bool>(words >> std::hex >> begin >> dash >> end) && dash == '-';
+}
+
+}  // namespace
 
 std::uint64_t max_rss_bytes() {
   rusage usage{};
@@ -14,22 +25,33 @@ std::uint64_t max_rss_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::uint64_t parse_huge_page_bytes(const std::string& smaps_rollup) {
+std::uint64_t parse_huge_page_bytes(const std::string& smaps, const MemoryAreas& areas) {
+  const auto holds_an_area = [&areas](std::uintptr_t begin, std::uintptr_t end) {
+    return std::any_of(areas.begin(), areas.end(), [begin, end](std::span<const std::byte> area) {
+      const auto start = reinterpret_cast<std::uintptr_t>(area.data());
+      return start < end && begin < start + area.size();
+    });
+  };
   std::uint64_t total_bytes = 0;
-  std::istringstream lines(smaps_rollup);
+  bool counts = false;
+  std::istringstream lines(smaps);
   for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string key;
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
     std::uint64_t kib = 0;
-    if (!(words >> key >> kib)) continue;
-    if (key == "AnonHugePages:" || key == "Private_Hugetlb:") total_bytes += kib * 1024;
+    std::string key;
+    if (is_mapping(line, begin, end)) {
+      counts = holds_an_area(begin, end);
+    } else if (std::istringstream words(line); counts && words >> key >> kib) {
+      if (key == "AnonHugePages:" || key == "Private_Hugetlb:") total_bytes += kib * 1024;
+    }
   }
   return total_bytes;
 }
 
-std::uint64_t huge_page_bytes() {
-  std::ifstream file("/proc/self/smaps_rollup");
-  return parse_huge_page_bytes({std::istreambuf_iterator<char>(file), {}});
+std::uint64_t huge_page_bytes(const MemoryAreas& areas) {
+  std::ifstream file("/proc/self/smaps");
+  return parse_huge_page_bytes({std::istreambuf_iterator<char>(file), {}}, areas);
 }
 
 }  // namespace ckptsim::simulator

@@ -66,7 +66,7 @@ class RankWorker {
   [[nodiscard]] RankSave measured() const;
   [[nodiscard]] std::string manifest_files() const;
   [[nodiscard]] const RankPlace& place() const { return place_; }
-  [[nodiscard]] std::uint64_t buffer_bytes() const { return target_->buffer_bytes(); }
+  [[nodiscard]] std::span<const std::byte> buffer_memory() const { return target_->buffer_memory(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
 
  private:

@@ -261,9 +261,13 @@ class Run {
   // Once every buffer was touched.
   void gather_memory() {
     std::uint64_t buffer_bytes = 0;
-    for (const auto& worker : workers_)
-      buffer_bytes += worker->buffer_bytes();
-    const std::uint64_t on_huge_pages = std::min(buffer_bytes, huge_page_bytes());
+    MemoryAreas areas;
+    for (const auto& worker : workers_) {
+      buffer_bytes += worker->buffer_memory().size();
+      areas.push_back(worker->buffer_memory());
+    }
+    // The last page of a pool may reach past its last buffer.
+    const std::uint64_t on_huge_pages = std::min(buffer_bytes, huge_page_bytes(areas));
     double all_buffers = 0;
     double all_on_huge_pages = 0;
     for (const std::string& part :
@@ -272,7 +276,7 @@ class Run {
       all_buffers += std::stod(field[0]);
       all_on_huge_pages += std::stod(field[1]);
     }
-    result_.effective.buffer_bytes_per_rank = workers_.front()->buffer_bytes();
+    result_.effective.buffer_bytes_per_rank = workers_.front()->buffer_memory().size();
     result_.effective.huge_page_share = all_on_huge_pages / all_buffers;
   }
 

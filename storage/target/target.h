@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <system_error>
 
@@ -110,9 +111,8 @@ class Target {
   [[nodiscard]] std::uint64_t block_bytes() const noexcept { return buffers_.buffer_bytes(); }
   // As asked for; 1 where writes are carried out inside submit().
   [[nodiscard]] std::uint64_t queue_depth() const noexcept { return queue_depth_; }
-  [[nodiscard]] std::uint64_t buffer_bytes() const noexcept {
-    return buffers_.memory().size();
-  }  // all of them
+  // All buffers, one after another.
+  [[nodiscard]] std::span<const std::byte> buffer_memory() const noexcept { return buffers_.memory(); }
   [[nodiscard]] virtual TargetFacts facts() const = 0;
 
  protected:
