@@ -92,8 +92,9 @@ std::string dry_run_report(const RunResult& run, TableFormat format) {
         static_cast<double>(target.available_bytes) / 1e9, static_cast<double>(target.capacity_bytes) / 1e9,
         static_cast<double>(target.earlier_bytes) / 1e9);
   }
-  text += fmt::format("Backend: {} asked for; {}. Direct I/O is proved when the run starts.\n",
-                      run.config.storage.backend, run.effective.backend_reason);
+  text +=
+      fmt::format("Backend: {} asked for; {}.{}\n", run.config.storage.backend, run.effective.backend_reason,
+                  run.effective.direct_io ? " Direct I/O is proved when the run starts." : "");
   return text + "Nothing was written (--dry-run).\n";
 }
 

@@ -45,41 +45,52 @@ std::string fsync_words(const std::string& fsync) {
   return "nothing is fsynced: the figures may be those of memory";
 }
 
+std::string checkpoints_text(std::int64_t count) {
+  return fmt::format("{} checkpoint{}", count, count == 1 ? "" : "s");
+}
+
+// What bounded the checkpoints, each with the words of the first that it did.
 std::string bounds(const RunResult& run) {
-  std::map<std::string_view, int> count_by_name;
+  struct Bounded {
+    std::int64_t count = 0;
+    std::string words;
+  };
+  std::map<std::string_view, Bounded> by_name;
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
-      ++count_by_name[bound_name(checkpoint.save.bound)];
+      Bounded& bounded = by_name[bound_name(checkpoint.save.bound)];
+      if (bounded.count++ == 0) bounded.words = checkpoint.save.bound_words;
     }
   }
   std::vector<std::string> parts;
-  parts.reserve(count_by_name.size());
-  for (const auto& [name, count] : count_by_name) {
-    parts.push_back(fmt::format("{} ({} checkpoint{})", name, count, count == 1 ? "" : "s"));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  parts.reserve(by_name.size());
+  for (const auto& [name, bounded] : by_name)
+    parts.push_back(fmt::format("{} ({})", bounded.words, checkpoints_text(bounded.count)));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace
 
 Table checkpoint_table(const RunResult& run) {
   Table table;
-  table.columns = {{"pass"},      {"checkpoint"}, {"seconds"},  {"GB/s"},
-                   {"straggler"}, {"skew"},       {"create %"}, {"write %"},
-                   {"sync %"},    {"close %"},    {"idle %"},   {"bound by", false}};
+  table.columns = {{"pass"},   {"checkpoint"}, {"seconds"},        {"GB/s"},   {"straggler"},
+                   {"skew"},   {"create %"},   {"write %"},        {"sync %"}, {"close %"},
+                   {"idle %"}, {"cpu wait %"}, {"bound by", false}};
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
-      table.rows.push_back({pass_name(pass.pass, pass.warmup), fmt::format("{}", checkpoint.checkpoint),
-                            seconds_text(seconds(save.duration_ns)),
-                            fmt::format("{:.3f}", gb_per_s(save.file_bytes, save.duration_ns)),
-                            fmt::format("rank {}", save.straggler_rank), fmt::format("{:.2f}", save.skew),
-                            share_text(save, Phase::kCreate, Phase::kPreallocate),
-                            share_text(save, Phase::kWrite, Phase::kWrite),
-                            share_text(save, Phase::kSync, Phase::kDirectorySync),
-                            share_text(save, Phase::kClose, Phase::kClose),
-                            fmt::format("{:.1f}", 100 * save.idle_share),
-                            std::string(bound_name(save.bound))});
+      table.rows.push_back(
+          {pass_name(pass.pass, pass.warmup), fmt::format("{}", checkpoint.checkpoint),
+           seconds_text(seconds(save.duration_ns)),
+           fmt::format("{:.3f}", gb_per_s(save.file_bytes, save.duration_ns)),
+           fmt::format("rank {}", save.straggler_rank), fmt::format("{:.2f}", save.skew),
+           share_text(save, Phase::kCreate, Phase::kPreallocate),
+           share_text(save, Phase::kWrite, Phase::kWrite),
+           share_text(save, Phase::kSync, Phase::kDirectorySync),
+           share_text(save, Phase::kClose, Phase::kClose), fmt::format("{:.1f}", 100 * save.idle_share),
+           save.cpu_wait_share.has_value() ? fmt::format("{:.1f}", 100 * *save.cpu_wait_share)
+                                           : std::string("-"),
+           std::string(bound_name(save.bound))});
     }
   }
   return table;
@@ -222,9 +233,11 @@ std::string conditions(const RunResult& run) {
                   100 * run.effective.huge_page_share, binding_words(run.environment.bindings));
   if (run.effective.backend == "null") return text;
   text += fmt::format("fsync \"{}\": {}.\n", checkpoint.fsync, fsync_words(checkpoint.fsync));
-  text += fmt::format("Between passes: {}. Drive before pass 1: {}.\n",
-                      between_words(checkpoint.between_passes), run.config.storage.drive_state);
-  text += fmt::format("{} checkpoints a pass ({}).\n", run.effective.checkpoints_per_pass,
+  if (run.passes.size() > 1) {
+    text += fmt::format("Between passes: {}. ", between_words(checkpoint.between_passes));
+  }
+  text += fmt::format("Drive before pass 1: {}.\n", run.config.storage.drive_state);
+  text += fmt::format("{} a pass ({}).\n", checkpoints_text(run.effective.checkpoints_per_pass),
                       run.effective.checkpoints_reason);
   for (const TargetEnvironment& target : run.environment.targets) {
     text += fmt::format("Target {} on {}: {} on {}, {:.1f} GB, {:.1f} GB free before the run.\n", target.path,
@@ -238,9 +251,9 @@ std::string conditions(const RunResult& run) {
 
 std::string run_report(const RunResult& run, TableFormat format) {
   const Table profile = profile_table(run);
-  std::string text = headline(run.config, run.plan) + "\n" + conditions(run) + "\n" +
-                     render(checkpoint_table(run), format) + "\n" + render(pass_table(run), format);
-  if (!profile.rows.empty()) text += "\n" + render(profile, format);
+  std::string text = fmt::format("{}\n{}\n{}\n{}", headline(run.config, run.plan), conditions(run),
+                                 render(checkpoint_table(run), format), render(pass_table(run), format));
+  if (!profile.rows.empty()) text += fmt::format("\n{}", render(profile, format));
   return text;
 }
 

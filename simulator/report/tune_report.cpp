@@ -34,8 +34,8 @@ std::vector<std::string> figures(const Trial& trial) {
   const std::vector<double>& values = trial.counted();
   if (values.empty()) return {"0", "-", "-", "-"};
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {fmt::format("{}", values.size()), fmt::format("{:.3f}", median(values)),
-          fmt::format("{:.3f}", *least), fmt::format("{:.3f}", *most)};
+  return {fmt::format("{}", trial.screened.size() + trial.compared.size()),
+          fmt::format("{:.3f}", median(values)), fmt::format("{:.3f}", *least), fmt::format("{:.3f}", *most)};
 }
 
 std::string gb(std::uint64_t bytes) {
@@ -79,8 +79,10 @@ std::string conditions_of_tuning(const TuneResult& result) {
                         static_cast<double>(target.capacity_bytes) / 1e9,
                         static_cast<double>(target.available_bytes) / 1e9);
   }
-  text += fmt::format("{} checkpoints in {:.0f} s: {} GB were written, and removed again. Bound by: {}.\n",
-                      facts.checkpoints, result.seconds, gb(facts.written_bytes), bounds(facts));
+  text += fmt::format(
+      "{} checkpoints in {:.0f} s, the first ones smaller to find their size: {} GB were written, and "
+      "removed again. Bound by: {}.\n",
+      facts.checkpoints, result.seconds, gb(facts.written_bytes), bounds(facts));
   if (run.effective.backend == "io_uring" && facts.unregistered > 0) {
     text += fmt::format("Buffers were not registered in {} of them ({}).\n", facts.unregistered,
                         facts.unregistered_reason);

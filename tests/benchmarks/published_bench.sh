@@ -12,6 +12,9 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(realpath "$here/../..")"
 source "$root/.ci/common.sh"
+case " $* " in
+  *" -h "* | *" --help "*) exec python3 -B "$here/vs_peers/published_bench.py" --help ;;
+esac
 
 packages=(openmpi-bin python3)
 [ -n "${CKPTSIM_BINARY:-}" ] || packages+=("${build_packages[@]}" libtorch-dev)

@@ -11,6 +11,9 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(realpath "$here/../..")"
 source "$root/.ci/common.sh"
+case " $* " in
+  *" -h "* | *" --help "*) exec python3 -B "$here/vs_peers/main.py" --help ;;
+esac
 
 packages=(fio openmpi-bin python3 python3-torch python3-mpi4py util-linux)
 [ -n "${CKPTSIM_BINARY:-}" ] || packages+=("${build_packages[@]}")

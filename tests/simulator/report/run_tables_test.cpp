@@ -149,5 +149,24 @@ TEST(RunTables, SaysWhatContentWasMadeWithAndWhereProcessesMayRun) {
                               "pages; node1: 1 process on processors 0-1 and memory node 0."));
 }
 
+TEST(RunTables, SaysInWordsWhatBoundedTheCheckpointsAndShowsWaitingForAProcessor) {
+  RunResult run = testing::example_run();
+  SaveResult& save = run.passes[1].checkpoints[0].save;
+  save.bound = Bound::kHost;
+  save.bound_words = "the host: ranks waited for a processor 25 % of their time";
+  save.cpu_wait_share = 0.251;
+  EXPECT_THAT(
+      run_report(run, TableFormat::kText),
+      HasSubstr(
+          "Bound by: the drive: I/O was in flight for 100.0 % of the time in write, and fsync and close "
+          "took 0 % (7 checkpoints); the host: ranks waited for a processor 25 % of their time (1 "
+          "checkpoint).\n"));
+  const Table table = checkpoint_table(run);
+  EXPECT_EQ(table.columns[11].heading, "cpu wait %");
+  EXPECT_EQ(table.rows[2][11], "25.1");
+  save.cpu_wait_share.reset();
+  EXPECT_EQ(checkpoint_table(run).rows[2][11], "-") << "where the kernel does not count it";
+}
+
 }  // namespace
 }  // namespace ckptsim::simulator

@@ -37,8 +37,8 @@ TEST(TuneReport, TableShowsTheFiguresOfTheComparisonAndWhatWasRefused) {
   const Table table = tried_table(example());
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_THAT(table.rows[0],
-              ElementsAre("4", "false", "3", "3.000", "2.000", "4.000", "as configured, compared"));
-  EXPECT_THAT(table.rows[1], ElementsAre("16", "false", "3", "6.000", "5.000", "7.000", "best, compared"));
+              ElementsAre("4", "false", "4", "3.000", "2.000", "4.000", "as configured, compared"));
+  EXPECT_THAT(table.rows[1], ElementsAre("16", "false", "4", "6.000", "5.000", "7.000", "best, compared"));
   EXPECT_THAT(table.rows[2],
               ElementsAre("16", "true", "0", "-", "-", "-", "refused: cannot be preallocated"));
 }
