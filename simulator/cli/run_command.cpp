@@ -160,7 +160,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--dry-run", options->dry_run,
       "Checks configuration, plan, targets and space, and says what would be done; writes nothing, so that "
-      "direct I/O is not proved");
+      "direct I/O and memory on huge pages are not proved");
   command
       ->add_option("--progress", options->progress,
                    "Progress on stderr: auto (a live line on a terminal), plain, none")

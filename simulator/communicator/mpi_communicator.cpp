@@ -185,8 +185,8 @@ class MpiCommunicator final : public Communicator {
     wait_politely(request, "MPI_Ibcast");
   }
 
-  // So short that all processes' texts together fit the int that MPI counts with: no process finds out alone
-  // that a gather cannot be entered.
+  // So short that all processes' texts together fit the int that MPI counts with. A longer one ends its
+  // process and, through the launcher, the run: texts are of kilobytes.
   [[nodiscard]] int checked_length(const std::string& text) const {
     if (text.size() > static_cast<std::size_t>(INT_MAX / processes_)) {
       throw std::length_error("a process's part of a message passes 2 GiB over the number of processes");

@@ -4,11 +4,16 @@
 
 namespace ckptsim::simulator {
 
+bool has_shrinkable_content(const RunConfig& config) {
+  return config.content_kind != "random" || config.content_compressible_fraction > 0 ||
+         config.content_duplicate_fraction > 0;
+}
+
 std::string content_words(const RunConfig& config) {
+  if (!has_shrinkable_content(config)) return "";
   const double compressible = config.content_compressible_fraction;
   const double duplicate = config.content_duplicate_fraction;
   const bool weights = config.content_kind == "weights";
-  if (!weights && compressible <= 0 && duplicate <= 0) return "";
   std::string text = fmt::format("Content: {}", config.content_kind);
   if (compressible > 0) {
     text += fmt::format(", {:.4g} % compressible", 100 * compressible);

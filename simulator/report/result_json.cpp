@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simulator/report/content_words.h"
 #include "simulator/report/version.h"
 
 namespace ckptsim::simulator {
@@ -202,6 +203,7 @@ Json flags(const RunResult& run) {
   return {{"scaled", run.config.scale < 1},
           {"fsync", run.config.checkpoint.fsync != "off" && run.effective.backend != "null"},
           {"direct_io", run.effective.direct_io},
+          {"shrinkable_content", has_shrinkable_content(run.config)},
           {"generator_bound", bound}};
 }
 

@@ -6,6 +6,7 @@
 
 #include "simulator/plan/content_settings.h"
 #include "simulator/plan/plan.h"
+#include "simulator/run/target_options.h"
 #include "storage/libtorch/libtorch_stream.h"
 
 namespace ckptsim::simulator {
@@ -35,7 +36,7 @@ FileSources::FileSources(const RunConfig& config, std::int64_t rank, const stora
   std::uint64_t largest = 1;
   for (const storage::torch::FileSpec& file : file_specs(config_, rank, iteration_of(0)))
     largest = std::max(largest, storage::libtorch::largest_tensor_bytes(file));
-  tensor_memory_ = std::make_unique<storage::BufferPool>(1, largest);
+  tensor_memory_ = std::make_unique<storage::BufferPool>(1, largest, huge_pages_of(config_));
   std::memset(tensor_memory_->memory().data(), 0, tensor_memory_->memory().size());
 }
 

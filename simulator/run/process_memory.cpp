@@ -1,7 +1,5 @@
 #include "simulator/run/process_memory.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -19,10 +17,16 @@ bool is_mapping(const std::string& line, std::uintptr_t& begin, std::uintptr_t& 
 
 }  // namespace
 
+// Not getrusage's ru_maxrss: that is handed on by whoever started this program.
 std::uint64_t max_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::uint64_t kib = 0;
+    if (words >> key >> kib && key == "VmHWM:") return kib * 1024;
+  }
+  return 0;
 }
 
 std::uint64_t parse_huge_page_bytes(const std::string& smaps, const MemoryAreas& areas) {

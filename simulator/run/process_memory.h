@@ -8,7 +8,7 @@
 
 namespace ckptsim::simulator {
 
-// The most memory that this process has had resident so far.
+// The most memory that this process has had resident so far; 0 where the kernel does not say.
 [[nodiscard]] std::uint64_t max_rss_bytes();
 
 // Memory of this process, in whole mappings of its own.

@@ -26,6 +26,7 @@
 #include "simulator/run/process_memory.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
+#include "simulator/run/target_options.h"
 #include "simulator/run/warm_up.h"
 #include "simulator/run/workspace.h"
 #include "storage/content/block_generator.h"
@@ -33,16 +34,6 @@
 
 namespace ckptsim::simulator {
 namespace {
-
-storage::RegisteredBuffers registered_buffers(const std::string& name) {
-  if (name == "on") return storage::RegisteredBuffers::kOn;
-  return name == "off" ? storage::RegisteredBuffers::kOff : storage::RegisteredBuffers::kAuto;
-}
-
-storage::HugePages huge_pages(const std::string& name) {
-  if (name == "on") return storage::HugePages::kOn;
-  return name == "off" ? storage::HugePages::kOff : storage::HugePages::kAuto;
-}
 
 std::string kernel_release() {
   utsname name{};
@@ -221,6 +212,7 @@ class Run {
   void prepare_targets() {
     if (writes_nothing_) return;
     workspace_ = std::make_unique<Workspace>(communicator_, config_, layout_);
+    if (config_.storage.iopoll) workspace_->prove_polling();
     if (!dry_run_) workspace_->lock();
     const Capacity capacity = workspace_->checkpoints_that_fit(result_.plan);
     result_.effective.checkpoints_per_pass = capacity.checkpoints;
@@ -229,16 +221,7 @@ class Run {
   }
 
   void open_targets() {
-    storage::TargetOptions options{
-        .backend = choice_.backend,
-        .block_bytes = config_.storage.block_bytes,
-        .queue_depth = config_.storage.queue_depth,
-        .io_alignment = 1,
-        .registered_buffers = registered_buffers(config_.storage.registered_buffers),
-        .huge_pages = huge_pages(config_.storage.huge_pages),
-        .registered_files = config_.storage.registered_files,
-        .submission_polling = config_.storage.sqpoll,
-        .completion_polling = config_.storage.iopoll};
+    storage::TargetOptions options = target_options(config_, choice_.backend);
     if (workspace_ != nullptr) {
       if (choice_.direct_io()) workspace_->prove_direct_io();
       workspace_->prove_what_comes_later();

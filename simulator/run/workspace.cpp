@@ -169,6 +169,14 @@ void Workspace::find_shared_targets() {
   groups_ = join_shared(std::move(groups_), sees);
 }
 
+void Workspace::prove_polling() {
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (const TargetGroup& group : groups_) {
+      if (leads(group)) storage::prove_polling(config_.storage.targets[group.target]);
+    }
+  });
+}
+
 void Workspace::lock() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -268,7 +276,6 @@ void Workspace::prove_what_comes_later() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (auto& [group, directory] : led_) {
       if (config_.storage.preallocate) storage::prove_preallocation(directory->path());
-      if (config_.storage.iopoll) storage::prove_polling(directory->path());
       if (config_.checkpoint.trim) directory->prove_trim();
     }
   });

@@ -31,6 +31,9 @@ class Workspace {
   // By group: the file system's facts, and what an earlier run of this name occupies.
   [[nodiscard]] std::vector<TargetEnvironment>& environment() { return environment_; }
 
+  // Every target's device completes by polling.
+  void prove_polling();
+
   // Makes and locks TARGET/ckptsim.
   void lock();
 

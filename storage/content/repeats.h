@@ -10,8 +10,7 @@ namespace ckptsim::storage {
 // kRepeatPeriod of them the first ones come from a pool that all files of a run share. They are runs of
 // consecutive blocks of the pool, so that they meet their like also where a file's payloads do not begin at
 // multiples of 4 KiB: only the ends of a run are lost there. A block of the pool comes back in a file after
-// kPoolBlocks (1 MiB) at the earliest, out of the sight of what compresses a drive's pages or a file system's
-// records, and of `zstd -1`.
+// kPoolBlocks (1 MiB) at the earliest, out of the sight of `zstd -1`, which looks back 512 KiB.
 inline constexpr std::uint64_t kRepeatPeriod = 64;
 inline constexpr std::uint64_t kPoolBlocks = 256;
 static_assert(kPoolBlocks % kRepeatPeriod == 0, "a run is consecutive in the pool");

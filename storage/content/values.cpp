@@ -106,7 +106,7 @@ void make_values(ValueKind kind, std::span<std::byte> bytes) {
   }
 }
 
-// Measured; tests/storage/content/compression_test.cpp and tests/e2e/content_test.py hold them.
+// Measured; tests/e2e/content_test.py holds them.
 std::uint64_t own_compressible_share(ValueKind kind) {
   switch (kind) {
     case ValueKind::kBytes:

@@ -22,6 +22,11 @@ std::string last_error() {
 }
 
 [[noreturn]] void refuse_missing(const std::vector<fs::path>& places) {
+  if (places.size() == 1) {  // what the environment names
+    throw ModuleError(
+        fmt::format("{} names {}, which does not exist; name this program's module or unset it, {}",
+                    kModuleVariable, places.front().string(), kAdvice));
+  }
   std::string looked;
   for (const fs::path& place : places)
     looked += (looked.empty() ? "" : " or ") + place.string();
@@ -70,9 +75,10 @@ const Module& load_module(const std::vector<fs::path>& places) {
   // A path with a slash is not looked for elsewhere.
   void* handle = dlopen(fs::absolute(*found).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    throw ModuleError(
-        fmt::format("LibTorch cannot be loaded: {}; install LibTorch {} (Debian: libtorch1.13), {}",
-                    last_error(), kTorchRelease, kAdvice));
+    throw ModuleError(fmt::format(
+        "LibTorch cannot be loaded: {}; install LibTorch {} (Debian: libtorch1.13), or let {} name this "
+        "program's module, {}",
+        last_error(), kTorchRelease, kModuleVariable, kAdvice));
   }
   auto* const function = reinterpret_cast<ModuleFunction*>(dlsym(handle, kModuleFunction));
   if (function == nullptr) {

@@ -4,6 +4,7 @@
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/api/include/torch/version.h>
 
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -43,9 +44,9 @@ at::ScalarType scalar_type(torch::ScalarType type) {
 
 // torch's errors carry a backtrace; the first line says what happened.
 template <typename Work>
-void with_torchs_message(Work&& work) {
+auto with_torchs_message(Work&& work) {
   try {
-    work();
+    return work();
   } catch (const c10::Error& error) {
     throw std::runtime_error(error.what_without_backtrace());
   }
@@ -55,8 +56,7 @@ class TorchWriter final : public Writer {
  public:
   TorchWriter(const std::string& root, Sink sink)
       : sink_(std::move(sink)), writer_([this](const void* bytes, std::size_t size) noexcept {
-          if (!abandoned_) sink_({static_cast<const std::byte*>(bytes), size});
-          return size;
+          return hand_on({static_cast<const std::byte*>(bytes), size});
         }) {
     opened(writer_, NameTag()) = root;
     opened(writer_, FolderTag()) = root + "/";
@@ -66,12 +66,12 @@ class TorchWriter final : public Writer {
   ~TorchWriter() override { abandoned_ = true; }
 
   void write_bytes(const std::string& record, std::string_view bytes) override {
-    with_torchs_message([&] { writer_.writeRecord(record, bytes.data(), bytes.size()); });
+    written([&] { writer_.writeRecord(record, bytes.data(), bytes.size()); });
   }
 
   void write_tensor(const std::string& record, const torch::TensorSpec& spec,
                     std::span<std::byte> memory) override {
-    with_torchs_message([&] {
+    written([&] {
       const at::Tensor tensor =
           at::from_blob(memory.data(), spec.shape, at::TensorOptions(scalar_type(spec.type)));
       TORCH_CHECK(tensor.nbytes() == memory.size(), record, " has ", tensor.nbytes(), " bytes, its memory ",
@@ -81,17 +81,44 @@ class TorchWriter final : public Writer {
   }
 
   void finish() override {
-    with_torchs_message([this] { writer_.writeEndOfFile(); });
+    written([this] { writer_.writeEndOfFile(); });
   }
 
  private:
+  // Called from C code, which an exception must not pass through: it is kept, and torch told that nothing was
+  // written.
+  [[nodiscard]] std::size_t hand_on(std::span<const std::byte> bytes) noexcept {
+    if (abandoned_) return bytes.size();
+    try {
+      sink_(bytes);
+    } catch (...) {
+      failure_ = std::current_exception();
+      return 0;
+    }
+    return bytes.size();
+  }
+
+  // What the sink threw, rather than what torch says of it.
+  template <typename Work>
+  void written(Work&& work) {
+    try {
+      with_torchs_message(work);
+    } catch (const std::runtime_error&) {
+      if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+      throw;
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
   Sink sink_;
+  std::exception_ptr failure_;
   bool abandoned_ = false;
   PyTorchStreamWriter writer_;  // ends first: it still calls the function
 };
 
 std::unique_ptr<Writer> make_writer(const std::string& root, Sink sink) {
-  return std::make_unique<TorchWriter>(root, std::move(sink));
+  return with_torchs_message(
+      [&]() -> std::unique_ptr<Writer> { return std::make_unique<TorchWriter>(root, std::move(sink)); });
 }
 
 }  // namespace

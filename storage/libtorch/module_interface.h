@@ -16,7 +16,8 @@
 namespace ckptsim::storage::libtorch {
 
 // Where a writer's bytes go, in file order. They are valid during the call; those of a tensor are the
-// tensor's own memory and stay valid until its owner changes them. Does not throw: it is called from C code.
+// tensor's own memory and stay valid until its owner changes them. What it throws
+// comes out of the writer's call.
 using Sink = std::function<void(std::span<const std::byte>)>;
 
 // One archive by torch's own PyTorchStreamWriter. Every call hands all bytes of its record to the sink before

@@ -49,6 +49,13 @@ unsigned ring_flags(const TargetOptions& options) {
          (options.completion_polling ? IORING_SETUP_IOPOLL : 0U);
 }
 
+// With submission polling the kernel's thread gives an entry's place back some time after it took the entry
+// up, so that a write can have completed while its place is still taken.
+unsigned ring_entries(const TargetOptions& options) {
+  const auto writes = static_cast<unsigned>(options.queue_depth);
+  return options.submission_polling ? 2 * writes : writes;
+}
+
 std::string why_refused(int error) {
   switch (error) {
     case ENOSYS:
@@ -77,7 +84,8 @@ class IoUringTarget final : public Target {
       : Target(clock, options.block_bytes, options.queue_depth, options.io_alignment, options.huge_pages),
         files_(Caching::kDirect),
         writes_(options.queue_depth),
-        ring_(static_cast<unsigned>(options.queue_depth), ring_flags(options)) {
+        submission_polling_(options.submission_polling),
+        ring_(ring_entries(options), ring_flags(options)) {
     if (ring_.error() != 0) {
       throw UnsuitableTarget(
           fmt::format("io_uring with a queue depth of {} cannot be had: {}; --backend direct works "
@@ -143,7 +151,8 @@ class IoUringTarget final : public Target {
     return false;
   }
 
-  // A look at the ring's memory, and a system call only to block.
+  // A look at the ring's memory, and a system call only to block; with completion polling always a call,
+  // since that is what polls.
   [[nodiscard]] bool next_arrival(bool block, io_uring_cqe*& arrived) {
     for (;;) {
       const int result =
@@ -186,8 +195,7 @@ class IoUringTarget final : public Target {
 
   void start(unsigned slot) {
     const Write& write = writes_[slot];
-    io_uring_sqe* const entry = io_uring_get_sqe(ring_.get());
-    check(entry != nullptr, "the ring has an entry for every slot");
+    io_uring_sqe* const entry = next_entry();
     const std::byte* const data = write.request.buffer.bytes().data() + write.done;
     const auto length = static_cast<unsigned>(write.request.length - write.done);
     const std::uint64_t offset = write.request.offset + write.done;
@@ -203,12 +211,25 @@ class IoUringTarget final : public Target {
     enter();
   }
 
+  [[nodiscard]] io_uring_sqe* next_entry() {
+    io_uring_sqe* entry = io_uring_get_sqe(ring_.get());
+    if (entry == nullptr && submission_polling_) {
+      const int result = io_uring_sqring_wait(ring_.get());  // until the kernel's thread has given one back
+      if (result < 0)
+        throw std::system_error(-result, std::system_category(), "io_uring_enter: waiting for an entry");
+      entry = io_uring_get_sqe(ring_.get());
+    }
+    check(entry != nullptr, "the ring has an entry for every slot");
+    return entry;
+  }
+
   void enter() {
     constexpr int most_attempts = 1000;
     for (int attempt = 1;; ++attempt) {
       const int result = io_uring_submit(ring_.get());
-      // With submission polling, all entries that the kernel's thread has yet to take are counted.
-      if (result >= 1) break;
+      // With submission polling the entry is in the ring and its thread awake, and the result is how many
+      // entries that thread has yet to take up: any number, none too.
+      if (result >= 1 || (result == 0 && submission_polling_)) break;
       // EAGAIN: the kernel was short of memory for the request, which stays in the ring. That passes, or is
       // an error.
       const bool passing = result == -EAGAIN || result == 0;
@@ -248,10 +269,13 @@ class IoUringTarget final : public Target {
     registered_.emplace(queue_depth() + 1);
     const int result = io_uring_register_files_sparse(ring_.get(), static_cast<unsigned>(queue_depth()) + 1);
     if (result == 0) return;
-    throw UnsuitableTarget(fmt::format(
-        "io_uring cannot use registered files: {} (Linux 5.19 or later can); set storage.registered_files to "
-        "false",
-        words(-result)));
+    const std::string advice =
+        result == -EMFILE ? fmt::format("the table of {} places passes the limit on open files, ulimit -n",
+                                        queue_depth() + 1)
+                          : std::string("Linux 5.19 or later can");
+    throw UnsuitableTarget(
+        fmt::format("io_uring cannot use registered files: {} ({}); set storage.registered_files to false",
+                    words(-result), advice));
   }
 
   // What a write names its file by: its descriptor, or its place in the ring's table.
@@ -276,6 +300,7 @@ class IoUringTarget final : public Target {
   OpenFiles files_;
   std::optional<RegisteredFiles> registered_;  // none: writes name descriptors
   std::vector<Write> writes_;
+  bool submission_polling_;
   std::vector<unsigned> free_slots_;
   std::uint64_t in_kernel_ = 0;
   std::string registered_reason_;

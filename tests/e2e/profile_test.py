@@ -1,4 +1,5 @@
 """What a run says of its own conditions: profile, memory, binding, and the settings of io_uring."""
+import os
 import pathlib
 import unittest
 
@@ -6,6 +7,7 @@ from support import EndToEnd, SMALL
 
 ONE = ["--passes", "1", "--checkpoints-per-pass", "1"]
 MEBIBYTE = 1 << 20
+RESERVED = pathlib.Path("/proc/sys/vm/nr_hugepages")
 
 
 class Profile(EndToEnd):
@@ -60,24 +62,48 @@ class Profile(EndToEnd):
         _, result = self.run_once()
         self.assertGreater(result["effective"]["huge_page_share"], 0.5)
 
-    def test_reserved_huge_pages_are_used_or_the_run_stops_and_says_how_many_it_needs(self):
+    def reserve_huge_pages(self, count):
+        """As many free huge pages of 2 MiB as asked for, until the test is over."""
+        if os.geteuid() != 0 or not RESERVED.exists():
+            self.skipTest("only root can reserve huge pages, where the kernel has them")
+        before = RESERVED.read_text()
+        self.addCleanup(RESERVED.write_text, before)
+        RESERVED.write_text(str(count))
+        if int(RESERVED.read_text()) != count:
+            self.skipTest(f"this host cannot reserve {count} huge pages")
+
+    def test_reserved_huge_pages_hold_all_buffers(self):
+        self.reserve_huge_pages(8 * 12)
+        outcome, result = self.run_once("--set", "storage.huge_pages=on")
+        self.assertEqual(result["effective"]["huge_page_share"], 1)
+        self.assertIn("100 % of them on huge pages", outcome.stdout)
+
+    def test_without_reserved_huge_pages_the_run_stops_and_says_how_many_it_needs(self):
+        self.reserve_huge_pages(0)
         outcome = self.ckptsim("run", *SMALL, *ONE, "--target", self.target(), "--set", "storage.huge_pages=on",
                                "--output", self.folder / "results")
-        if outcome.code == 0:
-            self.assertEqual(self.result()[0]["effective"]["huge_page_share"], 1)
-        else:
-            self.assertEqual(outcome.code, 3, outcome.stderr)
-            self.assertIn("12 huge pages of 2 MiB", outcome.stderr)
-            self.assertIn("vm.nr_hugepages", outcome.stderr)
+        self.assertEqual(outcome.code, 3, outcome.stderr)
+        self.assertIn("12 huge pages of 2 MiB", outcome.stderr)
+        self.assertIn("vm.nr_hugepages", outcome.stderr)
 
-    def test_polled_completions_are_refused_where_the_device_has_no_polled_queues(self):
-        outcome = self.ckptsim("run", *SMALL, *ONE, "--target", self.target(), "--set", "storage.iopoll=true",
-                               "--output", self.folder / "results")
-        if outcome.code == 0:
-            self.assertIn("IOPOLL", outcome.stdout)
-        else:
-            self.assertEqual(outcome.code, 3, outcome.stderr)
-            self.assertIn("storage.iopoll", outcome.stderr)
+    def test_polled_completions_are_had_where_the_device_has_polled_queues_and_refused_elsewhere(self):
+        device = os.stat(self.target()).st_dev
+        folder = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+        queues = [path for path in (folder / "queue/io_poll", folder / "../queue/io_poll") if path.exists()]
+        polls = bool(queues) and queues[0].read_text().strip() == "1"
+        for how in ([], ["--dry-run"]):
+            outcome = self.ckptsim("run", *SMALL, *ONE, "--target", self.target(), "--set", "storage.iopoll=true",
+                                   "--output", self.folder / "results", *how)
+            self.assertEqual(outcome.code, 0 if polls else 3, outcome.stderr)
+            if not polls:
+                self.assertIn("storage.iopoll", outcome.stderr)
+
+    def test_memory_is_the_programs_own_whatever_its_launcher_had(self):
+        held = bytearray(400 * MEBIBYTE)  # getrusage would hand this on to the program
+        held[::4096] = b"x" * len(held[::4096])
+        _, result = self.run_once("--backend", "null")
+        self.assertLess(max(rank["max_rss_bytes"] for rank in self.ranks(result)), 300 * MEBIBYTE)
+        self.assertEqual(len(held), 400 * MEBIBYTE)
 
     def test_a_report_names_the_settings_of_io_uring(self):
         outcome, _ = self.run_once("--set", "storage.registered_files=true", "--set", "storage.sqpoll=true")
