@@ -34,13 +34,19 @@ extern "C" void ask_to_stop(int /*signal*/) {
 }
 
 // A first Ctrl-C lets the checkpoint at hand end, a second or two, and what was written be removed; a second
-// one ends the process at once.
+// one ends the process at once. A closed session may hang up twice, from the shell and from the kernel, so
+// that every hang-up counts as the first; under nohup none counts.
 void end_politely() {
   struct sigaction action {};
   action.sa_handler = ask_to_stop;
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hang_up {};
+  sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler == SIG_IGN) return;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 simulator::RunConfig load_config(const TuneOptions& options) {

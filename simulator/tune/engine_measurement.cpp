@@ -141,7 +141,7 @@ Outcome EngineMeasurement::measure(const Settings& settings, const Settings& sta
   } catch (const RunFailure& failure) {
     const bool refused = failure.code() == ExitCode::kUsage || failure.code() == ExitCode::kUnsuitable;
     if (is_configured || !refused) throw;
-    folders_.remove();  // takes the lock: a target that another run took in between is no setting's fault
+    folders_.remove();  // throws where the target itself can be written no more: no setting's fault
     return {.refusal = failure.what()};
   } catch (const ConfigError& error) {
     if (is_configured) throw;

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+
 #include "storage/errors.h"
-#include "storage/target/marked_directory.h"
 
 namespace ckptsim::simulator {
 
-void OwnFolders::check_unused() const {
+void OwnFolders::lock_unused() {
   for (const std::string& target : targets_) {
-    const storage::MarkedDirectory directory(target);
+    locked_.push_back(std::make_unique<storage::MarkedDirectory>(target));
+    const storage::MarkedDirectory& directory = *locked_.back();
     if (directory.run_bytes(kTuneRunName) == 0) continue;
     throw storage::UnsuitableTarget(
         fmt::format("{0}/{1} is there already, of a run of that name or of a tune that was killed, and "
@@ -19,8 +21,15 @@ void OwnFolders::check_unused() const {
 }
 
 void OwnFolders::remove() const {
-  for (const std::string& target : targets_)
-    storage::MarkedDirectory(target).remove_run(kTuneRunName);
+  std::exception_ptr first_failure;
+  for (const auto& directory : locked_) {
+    try {
+      directory->remove_run(kTuneRunName);
+    } catch (const std::exception&) {
+      if (!first_failure) first_failure = std::current_exception();
+    }
+  }
+  if (first_failure) std::rethrow_exception(first_failure);
 }
 
 }  // namespace ckptsim::simulator

@@ -87,11 +87,11 @@ TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progres
                       "to try; leave one out");
   }
 
-  const OwnFolders folders(request.config.storage.targets);
+  OwnFolders folders(request.config.storage.targets);
   const bool whole_shape = fixes_scale(request.overrides);
   EngineMeasurement engine(request.config, whole_shape, folders, progress, request.stop_asked);
   engine.check();
-  folders.check_unused();
+  folders.lock_unused();
   with_removal(folders, [&] {
     if (!whole_shape) {
       const double checkpoint_seconds = std::clamp(request.seconds / kCheckpointsInTheBudget,

@@ -29,8 +29,8 @@ struct TuneResult {
   std::string best;  // part of a run's configuration, JSON
 };
 
-// Tries settings on the run's targets. Whatever happens, what it wrote is removed before this ends. Throws
-// RunFailure, ConfigError, storage::UnsuitableTarget, std::system_error.
+// Tries settings on the run's targets, whose locks it holds throughout. Whatever happens, what it wrote is
+// removed before this ends. Throws RunFailure, ConfigError, storage::UnsuitableTarget, std::system_error.
 [[nodiscard]] TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progress& progress);
 
 }  // namespace ckptsim::simulator

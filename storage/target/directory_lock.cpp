@@ -4,11 +4,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "storage/errors.h"
@@ -48,23 +51,69 @@ void write_holder(int lock, const std::filesystem::path& path) {
   }
 }
 
-}  // namespace
-
-Descriptor take_directory_lock(const Folder& folder) {
-  const std::filesystem::path path = folder.path / kLockFile;
+Descriptor open_lock(const Folder& folder, const std::filesystem::path& path) {
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
   Descriptor lock(openat(folder.descriptor.get(), kLockFile, flags, kLockMode));
-  if (!lock.valid() && errno == ELOOP) {
+  if (lock.valid()) return lock;
+  if (errno == ELOOP) {
     throw UnsuitableTarget(
         fmt::format("{} is a link; a lock that lies elsewhere protects nothing", path.string()));
   }
-  if (!lock.valid()) throw_last_error("open", path);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) refuse_held_lock(lock.get(), path);
-    throw_last_error("lock", path);
+  throw_last_error("open", path);
+}
+
+using LockFile = std::pair<dev_t, ino_t>;
+
+LockFile identity_of(int lock, const std::filesystem::path& path) {
+  struct stat facts {};
+  if (fstat(lock, &facts) != 0) throw_last_error("examine", path);
+  return {facts.st_dev, facts.st_ino};
+}
+
+// To flock(2) a second descriptor of the same process is as foreign as another process's, so that who holds
+// what in this process has to be known here. Locks are taken and given up under the mutex.
+struct HeldLock {
+  Descriptor descriptor;
+  int shares = 0;
+};
+
+struct HeldLocks {
+  std::mutex mutex;
+  std::map<LockFile, HeldLock> by_file;
+};
+
+HeldLocks& held_locks() {
+  static HeldLocks locks;
+  return locks;
+}
+
+}  // namespace
+
+DirectoryLock::DirectoryLock(const Folder& folder) {
+  const std::filesystem::path path = folder.path / kLockFile;
+  Descriptor lock = open_lock(folder, path);
+  const LockFile file = identity_of(lock.get(), path);
+  HeldLocks& held = held_locks();
+  const std::lock_guard guard(held.mutex);
+  auto found = held.by_file.find(file);
+  if (found == held.by_file.end()) {
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) refuse_held_lock(lock.get(), path);
+      throw_last_error("lock", path);
+    }
+    write_holder(lock.get(), path);
+    found = held.by_file.try_emplace(file, HeldLock{.descriptor = std::move(lock)}).first;
   }
-  write_holder(lock.get(), path);
-  return lock;
+  ++found->second.shares;
+  file_ = file;
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (!file_) return;
+  HeldLocks& held = held_locks();
+  const std::lock_guard guard(held.mutex);
+  const auto found = held.by_file.find(*file_);
+  if (--found->second.shares == 0) held.by_file.erase(found);
 }
 
 }  // namespace ckptsim::storage

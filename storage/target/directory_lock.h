@@ -1,14 +1,36 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
+#include <utility>
+
 #include "storage/target/folder_calls.h"
 
 namespace ckptsim::storage {
 
 inline constexpr const char* kLockFile = ".lock";
 
-// Takes the lock of a marked directory: flock(2) on its lock file, held until the descriptor goes and whoever
-// takes it writes its pid, host and time into it. The file stays, since removing it would let two runs each
-// lock a file of that name. UnsuitableTarget when another run holds it, with what that run wrote.
-[[nodiscard]] Descriptor take_directory_lock(const Folder& folder);
+// A process's share in the lock of a marked directory: flock(2) on its lock file, into which the process that
+// takes it writes its pid, host and time. Whoever takes it again in the same process shares it, and it goes
+// with the last of them, in whatever order they go. The file stays, since removing it would let two runs each
+// lock a file of that name. Any thread.
+class DirectoryLock {
+ public:
+  DirectoryLock() = default;  // no share
+  // UnsuitableTarget when another process holds it, with what that process wrote.
+  explicit DirectoryLock(const Folder& folder);
+  ~DirectoryLock();
+  DirectoryLock(DirectoryLock&& other) noexcept : file_(std::exchange(other.file_, std::nullopt)) {}
+  DirectoryLock& operator=(DirectoryLock&& other) noexcept {
+    std::swap(file_, other.file_);
+    return *this;
+  }
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  std::optional<std::pair<dev_t, ino_t>> file_;
+};
 
 }  // namespace ckptsim::storage

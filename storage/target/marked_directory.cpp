@@ -11,7 +11,6 @@
 
 #include "storage/errors.h"
 #include "storage/target/checkpoint_removal.h"
-#include "storage/target/directory_lock.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -116,7 +115,7 @@ MarkedDirectory::MarkedDirectory(const std::filesystem::path& target) : path_(ta
     directory_ = make_folder(target_folder, kDirectory);
     // Before the lock: a folder that is not ours does not even get a lock file.
     (void)is_marked(directory_);
-    lock_ = take_directory_lock(directory_);
+    lock_ = DirectoryLock(directory_);
     if (!is_marked(directory_)) publish(directory_, kMarkerTemporary, kMarker, kMarkerText);
   });
 }

@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "storage/descriptor.h"
+#include "storage/target/directory_lock.h"
 #include "storage/target/folder_calls.h"
 
 namespace ckptsim::storage {
 
 // TARGET/ckptsim/: the only folder in which this program ever truncates or deletes. It carries a marker file;
 // a lock file, held with flock(2) for the life of this object (the kernel drops it when the process dies, so
-// a killed run leaves no stale lock), keeps a second run out.
+// a killed run leaves no stale lock), keeps other processes out. Objects of one process share the lock.
 //
 // Layout: TARGET/ckptsim/{.ckptsim-directory,.lock}, TARGET/ckptsim/NAME/checkpoint_NN/{FILE,manifest*.json}.
 // Symbolic links at any of these levels are refused. All calls throw std::system_error with the path for the
@@ -21,7 +21,7 @@ class MarkedDirectory {
  public:
   // Makes the folder and marker where there are none (an empty unmarked ckptsim/ is adopted), takes the lock.
   // UnsuitableTarget: target missing, not a directory, not writable, read-only; ckptsim/ a link, or unmarked
-  // and not empty; lock held by another run (names its pid and host from the lock file).
+  // and not empty; lock held by another process (names its pid and host from the lock file).
   explicit MarkedDirectory(const std::filesystem::path& target);
   ~MarkedDirectory();
   MarkedDirectory(const MarkedDirectory&) = delete;
@@ -69,7 +69,7 @@ class MarkedDirectory {
  private:
   std::filesystem::path path_;
   Folder directory_;
-  Descriptor lock_;
+  DirectoryLock lock_;
 };
 
 }  // namespace ckptsim::storage

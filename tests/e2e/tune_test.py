@@ -1,4 +1,5 @@
 """tune: tries settings with the real engine, says which were best, and leaves nothing behind."""
+import concurrent.futures
 import contextlib
 import fcntl
 import json
@@ -116,13 +117,61 @@ class Tune(EndToEnd):
         self.refused(4, "tune", JOB, "--target", target, prefix=limited, words=["cannot write", "ulimit -f"])
         self.assert_nothing_left(target)
 
+    def started(self, target, *arguments):
+        """A tune that has written its first checkpoint."""
+        command = [BINARY, "tune", JOB, "--target", str(target), "--progress", "plain", *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=environment())
+        self.assertIn("checkpoint 1 done", process.stderr.readline())
+        return process
+
+    def test_no_other_process_gets_the_lock_between_checkpoints(self):
+        target = self.target()
+        with self.started(target, "--seconds", "3", "--json") as process:
+            self.refused(3, "run", *SMALL, "--target", target, words=["another run", f"pid {process.pid} "])
+            output = concurrent.futures.ThreadPoolExecutor(1).submit(process.communicate)
+            tries = 0
+            with (target / "ckptsim" / ".lock").open("r+") as lock:
+                while True:
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        tries += 1
+                self.assertFalse((target / "ckptsim" / "tune").exists())
+            stdout, stderr = output.result(timeout=60)
+        self.assertEqual(process.returncode, 0, stderr)
+        self.assertGreater(json.loads(stdout)["checkpoints"], 2)
+        self.assertGreater(tries, 100)
+        self.assert_nothing_left(target)
+
+    def test_a_closed_session_ends_it_and_leaves_nothing(self):
+        target = self.target()
+        with self.started(target) as process:
+            for _ in range(2):  # the shell's and the kernel's
+                process.send_signal(signal.SIGHUP)
+            _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertIn("interrupted", stderr.splitlines()[-1])
+        self.assert_nothing_left(target)
+
+    def test_under_nohup_a_closed_session_does_not_end_it(self):
+        target = self.target()
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            process = self.started(target, "--seconds", "2")
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        with process:
+            process.send_signal(signal.SIGHUP)
+            _, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, stderr)
+        self.assert_nothing_left(target)
+
     def test_an_interrupt_ends_it_and_leaves_nothing(self):
         target = self.target()
         for number in (signal.SIGINT, signal.SIGTERM):
-            command = [BINARY, "tune", JOB, "--target", str(target), "--progress", "plain"]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=environment()) as process:
-                self.assertIn("checkpoint 1 done", process.stderr.readline())
+            with self.started(target) as process:
                 process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130, stderr)

@@ -124,17 +124,6 @@ TEST(MarkedDirectory, RefusesLinksInPlaceOfTheFoldersOfRunsAndCheckpoints) {
   EXPECT_EQ(read_file(elsewhere / "manifest.json"), "not ours");
 }
 
-TEST(MarkedDirectory, RefusesASecondRunAndNamesTheFirst) {
-  const TemporaryFolder target;
-  {
-    const MarkedDirectory first(target.path());
-    EXPECT_THAT(refusal_of(target.path()),
-                AllOf(HasSubstr("another run"), HasSubstr("pid " + std::to_string(getpid())),
-                      HasSubstr("on host "), HasSubstr(" since 20")));
-  }
-  EXPECT_EQ(refusal_of(target.path()), "(not refused)");
-}
-
 TEST(MarkedDirectory, TheTextOfADeadRunsLockIsNoLock) {
   const TemporaryFolder target;
   fs::create_directory(target / "ckptsim");
