@@ -11,6 +11,21 @@ import tempfile
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def interrupted(number, _frame):
+    raise SystemExit(128 + number)  # on the way out all that was started ends and all that was written goes
+
+
+def end_on_signals():
+    for number in ENDING:
+        signal.signal(number, interrupted)
+
+
+def ignore_signals():
+    """On the way out: a second Ctrl-C would leave processes and gigabytes."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 class PeerError(Exception):
     """One sentence for the user: what could not be measured, and why."""
 
@@ -35,6 +50,7 @@ def run(command, environment=None):
 
 def stop(child):
     """mpirun ends its ranks when it is told to; what has not gone by then is killed."""
+    ignore_signals()
     child.send_signal(signal.SIGTERM)
     try:
         child.communicate(timeout=20)
@@ -59,8 +75,7 @@ def scratch(directory, source):
     try:
         yield folder
     finally:
-        for number in ENDING:
-            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would leave gigabytes
+        ignore_signals()
         shutil.rmtree(folder)
 
 
