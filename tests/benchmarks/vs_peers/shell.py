@@ -48,16 +48,31 @@ def run(command, environment=None):
     return output
 
 
+def session(number):
+    """The processes of a session that still run. mpirun gives each rank a process group of its own; the session stays."""
+    found = []
+    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of_process = file.read_text().rpartition(") ")[2].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # ended while we looked
+        if int(of_process) == number and state not in "ZX":
+            found.append(int(file.parent.name))
+    return found
+
+
 def stop(child):
-    """mpirun ends its ranks when it is told to; what has not gone by then is killed."""
+    """mpirun ends its ranks when it is told to, unless it was just starting them; what has not gone by then is killed."""
     ignore_signals()
     child.send_signal(signal.SIGTERM)
     try:
         child.communicate(timeout=20)
     except subprocess.TimeoutExpired:
         pass
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
+    while remaining := session(child.pid):  # one killed while it starts another leaves that one
+        for process in remaining:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
     child.wait()
 
 
