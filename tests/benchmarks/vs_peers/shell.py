@@ -30,14 +30,27 @@ class PeerError(Exception):
     """One sentence for the user: what could not be measured, and why."""
 
 
-def run(command, environment=None):
-    """Runs a program to its end in a process group of its own and gives back its stdout."""
+def receive_signals():
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def start(command, environment):
+    """Starts a program and leaves the signals blocked: one that came before the child is known would leave it running."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
-        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env={**os.environ, **(environment or {})}, start_new_session=True)
+        return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **(environment or {})}, start_new_session=True,
+                                preexec_fn=receive_signals)
     except OSError as error:
+        receive_signals()
         raise PeerError(f"{command[0]} cannot be started: {error.strerror}") from error
+
+
+def run(command, environment=None):
+    """Runs a program to its end in a session of its own and gives back its stdout."""
+    child = start(command, environment)
     try:
+        receive_signals()
         output, errors = child.communicate()
     except BaseException:
         stop(child)
