@@ -11,10 +11,12 @@ class Step:
 
 
 STEPS = (
-    Step("published bench", "torch's writer, page cache, no fsync, zeros but for 32 bytes of each 4 KiB", ("published-bench",)),
+    Step("published bench", "torch's writer, page cache, no fsync, zeros but for 32 bytes of each 4 KiB",
+         ("published-bench",)),
     Step("no truncation", "files are deleted before each pass: no flush on close of a rewritten file, no cutting",
          ("published-bench", "--set", "checkpoint.between_passes=delete")),
-    Step("content", "published bench again, with random bytes", ("published-bench", "--set", "content.compressible_fraction=0")),
+    Step("content", "published bench again, with random bytes",
+         ("published-bench", "--set", "content.compressible_fraction=0")),
     Step("fsync", "each file is synced", ("published-bench", "--set", "content.compressible_fraction=0", "--set",
                                           "checkpoint.fsync=file")),
     Step("writer", "this program's writer: no pass over whole tensors; with it torch's current dialect",
