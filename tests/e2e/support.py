@@ -86,3 +86,16 @@ def digests(folder):
     """SHA-256 of every data file below a folder, by relative name."""
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.rglob("*.pt"))}
+
+
+def commands_with(path):
+    """What still runs with this path among its arguments."""
+    found = []
+    for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # ended while we looked
+        if str(path) in command:
+            found.append(command)
+    return found

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import unittest
 
-from support import EndToEnd, environment
+from support import EndToEnd, commands_with, environment
 
 SCRIPT = pathlib.Path(os.environ["CKPTSIM_SOURCE"]) / "tests" / "benchmarks" / "vs_peers.sh"
-NUMBERS = ["fio_gb_per_s", "torch_gb_per_s", "ckptsim_gb_per_s", "ratio_vs_fio", "fio_vs_fio_p05", "idle_share",
-           "ratio_vs_torch_save", "null_gb_per_s_per_core", "memcpy_gb_per_s", "ratio_vs_memcpy", "cpu_s_per_gb",
-           "torch_save_cpu_s_per_gb", "max_rss_bytes_per_rank", "pairs", "bytes"]
+POSITIVE = ["fio_gb_per_s", "torch_gb_per_s", "ckptsim_gb_per_s", "fio_vs_fio_p05", "null_gb_per_s_per_core",
+            "memcpy_gb_per_s", "cpu_s_per_gb", "torch_save_cpu_s_per_gb", "bytes"]
+RATIOS = {"ratio_vs_fio": ("ckptsim_gb_per_s", "fio_gb_per_s"),
+          "ratio_vs_torch_save": ("ckptsim_gb_per_s", "torch_gb_per_s"),
+          "ratio_vs_memcpy": ("null_gb_per_s_per_core", "memcpy_gb_per_s")}
 
 
 class VsPeers(EndToEnd):
@@ -26,17 +28,24 @@ class VsPeers(EndToEnd):
         self.assertEqual(script.returncode, 0, errors)
         [text] = output.splitlines()
         line = json.loads(text)
-        for field in NUMBERS:
-            self.assertGreaterEqual(line[field], 0, field)
-        self.assertGreater(line["ckptsim_gb_per_s"], 0)
+        for field in POSITIVE:
+            self.assertGreater(line[field], 0, field)
+        for field, (numerator, denominator) in RATIOS.items():
+            self.assertAlmostEqual(line[field], line[numerator] / line[denominator], msg=field)
+        self.assertTrue(0 <= line["idle_share"] <= 1, line["idle_share"])
+        self.assertGreater(line["max_rss_bytes_per_rank"], 4 << 20)  # four blocks in flight are more
         self.assertIn(line["simd"], ("avx512", "avx2", "portable"))
         self.assertIsInstance(line["registered"], bool)
+        self.assertIs(line["by_ranks"]["2"]["registered"], line["registered"])
         self.assertEqual((line["ranks"], line["pairs"]), ([2], 1))
         self.assertEqual(set(line["ratio_vs_fio_by_ranks"]), {"2"})
-        self.assertAlmostEqual(line["ratio_vs_fio"], line["ckptsim_gb_per_s"] / line["fio_gb_per_s"])
+        self.assertEqual(line["ratio_vs_fio_by_ranks"]["2"], line["ratio_vs_fio"])
         self.assertEqual(set(line["versions"]), {"fio", "torch", "ckptsim"})
         samples = json.loads(kept.read_text())["samples"]
+        [fio], [again] = (samples["by_ranks"]["2"][series] for series in ("fio", "fio_again"))
         self.assertEqual(samples["by_ranks"]["2"]["ckptsim"], [line["ckptsim_gb_per_s"]])
+        self.assertEqual(fio, line["fio_gb_per_s"])
+        self.assertAlmostEqual(line["fio_vs_fio_p05"], again / fio)  # of one pair there is one ratio
         self.assertIn("ckptsim / fio", errors)
         self.assertEqual(list(target.iterdir()), [])
 
@@ -51,20 +60,7 @@ class VsPeers(EndToEnd):
         self.assertEqual(script.returncode, 128 + signal.SIGINT, errors)
         self.assertEqual(output, "")
         self.assertEqual(list(target.iterdir()), [])
-        self.assertEqual(self.commands_with(target), [])
-
-    @staticmethod
-    def commands_with(path):
-        """What still runs with this path among its arguments."""
-        found = []
-        for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except (FileNotFoundError, ProcessLookupError):
-                continue  # ended while we looked
-            if str(path) in command:
-                found.append(command)
-        return found
+        self.assertEqual(commands_with(target), [])
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def cpu_limit(torch_save_cpu_s_per_gb, registered):
     return torch_save_cpu_s_per_gb / (10 if registered else 6)
 
 
-def of_ranks(ranks, figures, registered):
+def of_ranks(ranks, figures):
     suffix = f" with {ranks} ranks"
     return [
         at_least("ratio_vs_fio" + suffix, figures["ratio_vs_fio"], fio_limit(figures["fio_vs_fio_p05"])),
@@ -43,7 +43,7 @@ def of_ranks(ranks, figures, registered):
                  torch_limit(figures["fio_gb_per_s"], figures["torch_gb_per_s"])),
         at_most("idle_share" + suffix, figures["idle_share"], MOST_IDLE_SHARE),
         at_most("cpu_s_per_gb" + suffix, figures["cpu_s_per_gb"],
-                cpu_limit(figures["torch_save_cpu_s_per_gb"], registered)),
+                cpu_limit(figures["torch_save_cpu_s_per_gb"], figures["registered"])),
         at_most("max_rss_bytes_per_rank" + suffix, figures["max_rss_bytes_per_rank"] / (1 << 20),
                 MOST_RSS_BYTES / (1 << 20), " MiB"),
     ]
@@ -53,7 +53,7 @@ def all_of(line):
     """Every condition, of every number of ranks; an instruction set without a limit is a KeyError."""
     conditions = []
     for ranks, figures in line["by_ranks"].items():
-        conditions += of_ranks(ranks, figures, line["registered"])
+        conditions += of_ranks(ranks, figures)
     conditions.append(at_least(f"ratio_vs_memcpy on {line['simd']}", line["ratio_vs_memcpy"],
                                MEMCPY_AT_LEAST[line["simd"]]))
     return conditions

@@ -5,11 +5,11 @@ import conditions
 
 FIGURES = {"ratio_vs_fio": 1.0, "fio_vs_fio_p05": 0.95, "ratio_vs_torch_save": 2.0, "fio_gb_per_s": 2.0,
            "torch_gb_per_s": 1.0, "idle_share": 0.01, "cpu_s_per_gb": 0.05, "torch_save_cpu_s_per_gb": 1.0,
-           "max_rss_bytes_per_rank": 50 << 20}
+           "max_rss_bytes_per_rank": 50 << 20, "registered": True}
 
 
-def failing(registered=True, **changes):
-    made = conditions.of_ranks(8, {**FIGURES, **changes}, registered)
+def failing(**changes):
+    made = conditions.of_ranks(8, {**FIGURES, **changes})
     return [condition.name.split()[0] for condition in made if not condition.holds]
 
 
@@ -51,17 +51,23 @@ class Conditions(unittest.TestCase):
     def test_memcpy_is_held_against_by_instruction_set(self):
         for simd, limit in (("avx512", 1.5), ("avx2", 0.8), ("portable", 0.3)):
             for value, holds in ((limit, True), (limit - 0.001, False)):
-                line = {"by_ranks": {}, "registered": True, "simd": simd, "ratio_vs_memcpy": value}
+                line = {"by_ranks": {}, "simd": simd, "ratio_vs_memcpy": value}
                 [condition] = conditions.all_of(line)
                 self.assertEqual(condition.holds, holds, f"{simd} {value}")
         with self.assertRaises(KeyError):
-            conditions.all_of({"by_ranks": {}, "registered": True, "simd": "avx512, avx2", "ratio_vs_memcpy": 9})
+            conditions.all_of({"by_ranks": {}, "simd": "avx512, avx2", "ratio_vs_memcpy": 9})
 
     def test_hold_for_every_number_of_ranks(self):
-        line = {"by_ranks": {"1": FIGURES, "8": {**FIGURES, "idle_share": 0.5}}, "registered": True, "simd": "avx2",
-                "ratio_vs_memcpy": 1.0}
+        line = {"by_ranks": {"1": FIGURES, "8": {**FIGURES, "idle_share": 0.5}}, "simd": "avx2", "ratio_vs_memcpy": 1.0}
         self.assertEqual([condition.name for condition in conditions.all_of(line) if not condition.holds],
                          ["idle_share with 8 ranks"])
+
+    def test_cpu_is_held_by_the_buffers_of_its_own_number_of_ranks(self):
+        between = {**FIGURES, "cpu_s_per_gb": 0.15}  # above a tenth, below a sixth
+        for by_ranks, name in (({"1": between, "8": {**between, "registered": False}}, "cpu_s_per_gb with 1 ranks"),
+                               ({"1": {**between, "registered": False}, "8": between}, "cpu_s_per_gb with 8 ranks")):
+            line = {"by_ranks": by_ranks, "registered": False, "simd": "avx2", "ratio_vs_memcpy": 1.0}
+            self.assertEqual([condition.name for condition in conditions.all_of(line) if not condition.holds], [name])
 
     def test_say_figure_and_limit(self):
         self.assertEqual(conditions.at_most("idle_share", 0.05, 0.03).words, "0.05, at most 0.03")

@@ -41,6 +41,7 @@ def of_ranks(samples):
         "torch_save_cpu_s_per_gb": median(samples.torch_cpu_s_per_gb),
         "max_rss_bytes_per_rank": max(samples.max_rss_bytes),
         "torch_save_max_rss_bytes_per_rank": max(samples.torch_max_rss_bytes),
+        "registered": samples.registered,
         "bytes": samples.bytes,
     }
 
@@ -66,7 +67,7 @@ def line(measured, settings):
         "memcpy_gb_per_s": statistics.median(measured.memcpy),
         "ratio_vs_memcpy": ratio(measured.null, measured.memcpy),
         "simd": facts["simd"],
-        "registered": facts["registered"],
+        "registered": all(figures["registered"] for figures in by_ranks.values()),
         "pairs": settings.pairs,
         "ranks": list(by_ranks),
         "block_bytes": settings.block_bytes,

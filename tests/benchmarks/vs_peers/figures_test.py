@@ -6,16 +6,16 @@ import settings
 from measurement import Measured, Samples, fio_turns, in_turn
 
 
-def samples(fio=(2.0,), again=(2.0,), ckptsim=(2.0,), torch=(1.0,), **others):
+def samples(fio=(2.0,), again=(2.0,), ckptsim=(2.0,), torch=(1.0,), registered=True, **others):
     pairs = len(fio)
     lists = {"idle_share": [0.01] * pairs, "cpu_s_per_gb": [0.1] * pairs, "process_cpu_s_per_gb": [0.2] * pairs,
              "torch_cpu_s_per_gb": [1.0] * pairs, "max_rss_bytes": [10] * pairs, "torch_max_rss_bytes": [20] * pairs}
-    return Samples(bytes=1000, fio=list(fio), fio_again=list(again), ckptsim=list(ckptsim), torch=list(torch),
+    return Samples(bytes=1000, registered=registered, fio=list(fio), fio_again=list(again), ckptsim=list(ckptsim), torch=list(torch),
                    **{**lists, **others})
 
 
 def line(by_ranks, null=(9.0, 6.0, 3.0), memcpy=(4.0, 2.0, 8.0)):
-    facts = {"simd": "avx2", "registered": False, "fio": "fio-3.33", "torch": "1.13.0", "ckptsim": "0.1.0"}
+    facts = {"simd": "avx2", "fio": "fio-3.33", "torch": "1.13.0", "ckptsim": "0.1.0"}
     return figures.line(Measured(by_ranks, list(null), list(memcpy), facts), settings.Settings(pairs=3))
 
 
@@ -78,6 +78,12 @@ class Line(unittest.TestCase):
                      8: samples(**three, idle_share=[0.01, 0.01, 0.01], max_rss_bytes=[7, 7, 7])})
         self.assertEqual(made["idle_share"], 0.02)
         self.assertEqual(made["max_rss_bytes_per_rank"], 50)
+
+    def test_says_registered_of_each_number_of_ranks_and_of_all_where_it_is_so_at_every_one(self):
+        for one, eight in ((True, True), (True, False), (False, True), (False, False)):
+            made = line({1: samples(registered=one), 8: samples(registered=eight)})
+            self.assertEqual({ranks: of["registered"] for ranks, of in made["by_ranks"].items()}, {"1": one, "8": eight})
+            self.assertEqual(made["registered"], one and eight)
 
     def test_holds_making_bytes_against_copying_them(self):
         made = line({8: samples()})

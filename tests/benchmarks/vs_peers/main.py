@@ -3,7 +3,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import signal
 import sys
 
 import conditions
@@ -34,13 +33,8 @@ def main(arguments):
     return 1 if options.check and not all(condition.holds for condition in verdicts) else 0
 
 
-def interrupted(number, _frame):
-    raise SystemExit(128 + number)  # on the way out all that was started ends and all that was written goes
-
-
 if __name__ == "__main__":
-    for ending in shell.ENDING:
-        signal.signal(ending, interrupted)
+    shell.end_on_signals()
     try:
         sys.exit(main(sys.argv[1:]))
     except shell.PeerError as error:

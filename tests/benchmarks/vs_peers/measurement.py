@@ -19,6 +19,7 @@ STARTS = 3
 class Samples:
     """Of one number of ranks; one entry a pair in every list."""
     bytes: int
+    registered: bool  # the program's buffers, in every run
     fio: list = dataclasses.field(default_factory=list)  # GB/s, as all four
     fio_again: list = dataclasses.field(default_factory=list)
     ckptsim: list = dataclasses.field(default_factory=list)
@@ -36,7 +37,7 @@ class Measured:
     by_ranks: dict  # ranks: Samples
     null: list
     memcpy: list
-    facts: dict     # simd, registered, versions
+    facts: dict     # simd, versions
 
 
 def say(text):
@@ -59,14 +60,14 @@ def writing(settings, ranks, folder, facts):
     writers = program.writers(settings, ranks)
     total = sum(writer.bytes for writer in writers)
     shell.need_space(folder, 1.2 * max(total, fio.total_bytes(writers, settings.block_bytes)))
-    samples = Samples(bytes=total)
     starts = [program.run(settings, ranks, folder, SMALLEST_SCALE) for _ in range(STARTS)]
     start_cpu = statistics.median(process_cpu for _, process_cpu in starts)
-    facts["registered"] = starts[0][0].registered
+    samples = Samples(bytes=total, registered=all(sample.registered for sample, _ in starts))
 
     def this_program():
         sample, process_cpu = program.run(settings, ranks, folder)
-        facts.update(simd=sample.simd, registered=sample.registered, ckptsim=sample.version)
+        facts.update(simd=sample.simd, ckptsim=sample.version)
+        samples.registered = samples.registered and sample.registered
         samples.ckptsim.append(sample.gb_per_s)
         samples.idle_share.append(sample.idle_share)
         samples.cpu_s_per_gb.append(sample.cpu_s_per_gb)
@@ -81,7 +82,7 @@ def writing(settings, ranks, folder, facts):
         samples.torch_max_rss_bytes.append(sample.max_rss_bytes)
 
     def run_fio(series):
-        series.append(fio.run(settings, writers, facts["registered"], folder))
+        series.append(fio.run(settings, writers, samples.registered, folder))
 
     for pair in range(settings.pairs):
         early, late = fio_turns(samples.fio, samples.fio_again, pair)

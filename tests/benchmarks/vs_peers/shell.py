@@ -11,18 +11,46 @@ import tempfile
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def interrupted(number, _frame):
+    raise SystemExit(128 + number)  # on the way out all that was started ends and all that was written goes
+
+
+def end_on_signals():
+    for number in ENDING:
+        signal.signal(number, interrupted)
+
+
+def ignore_signals():
+    """On the way out: a second Ctrl-C would leave processes and gigabytes."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 class PeerError(Exception):
     """One sentence for the user: what could not be measured, and why."""
 
 
-def run(command, environment=None):
-    """Runs a program to its end in a process group of its own and gives back its stdout."""
+def receive_signals():
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def start(command, environment):
+    """Starts a program and leaves the signals blocked: one that came before the child is known would leave it running."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
-        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env={**os.environ, **(environment or {})}, start_new_session=True)
+        return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **(environment or {})}, start_new_session=True,
+                                preexec_fn=receive_signals)
     except OSError as error:
+        receive_signals()
         raise PeerError(f"{command[0]} cannot be started: {error.strerror}") from error
+
+
+def run(command, environment=None):
+    """Runs a program to its end in a session of its own and gives back its stdout."""
+    child = start(command, environment)
     try:
+        receive_signals()
         output, errors = child.communicate()
     except BaseException:
         stop(child)
@@ -33,15 +61,31 @@ def run(command, environment=None):
     return output
 
 
+def session(number):
+    """The processes of a session that still run. mpirun gives each rank a process group of its own; the session stays."""
+    found = []
+    for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of_process = file.read_text().rpartition(") ")[2].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # ended while we looked
+        if int(of_process) == number and state not in "ZX":
+            found.append(int(file.parent.name))
+    return found
+
+
 def stop(child):
-    """mpirun ends its ranks when it is told to; what has not gone by then is killed."""
+    """mpirun ends its ranks when it is told to, unless it was just starting them; what has not gone by then is killed."""
+    ignore_signals()
     child.send_signal(signal.SIGTERM)
     try:
         child.communicate(timeout=20)
     except subprocess.TimeoutExpired:
         pass
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
+    while remaining := session(child.pid):  # one killed while it starts another leaves that one
+        for process in remaining:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
     child.wait()
 
 
@@ -59,8 +103,7 @@ def scratch(directory, source):
     try:
         yield folder
     finally:
-        for number in ENDING:
-            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would leave gigabytes
+        ignore_signals()
         shutil.rmtree(folder)
 
 
