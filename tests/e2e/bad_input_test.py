@@ -50,7 +50,7 @@ class BadConfiguration(EndToEnd):
         target = self.target()
         text = self.folder / "module.so"
         text.write_text("no library")
-        for module, words in ((self.folder / "missing.so", ["no LibTorch in this build", "missing.so", "libtorch-dev"]),
+        for module, words in ((self.folder / "missing.so", ["CKPTSIM_LIBTORCH_MODULE", "missing.so", "does not exist"]),
                               (text, ["LibTorch cannot be loaded", "module.so", "libtorch1.13"])):
             for processes in (None, 3):
                 with self.subTest(module=module, processes=processes):
