@@ -28,7 +28,7 @@ class ResultFolder final : public Journal {
   int journal_ = -1;
 };
 
-// A row a checkpoint with every figure, for spreadsheets: docs/report-fields.md.
+// A row a checkpoint with every figure, for spreadsheets.
 [[nodiscard]] std::string checkpoints_csv(const RunResult& run);
 
 }  // namespace ckptsim::simulator
