@@ -9,27 +9,10 @@
 # Installs what is missing and builds the release with LibTorch; CKPTSIM_BINARY names a built program instead. A Markdown
 # table goes to stdout. docs/performance.md says how to read it.
 set -euo pipefail
-here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-root="$(realpath "$here/../..")"
-source "$root/.ci/common.sh"
-case " $* " in
-  *" -h "* | *" --help "*) exec python3 -B "$here/vs_peers/published_bench.py" --help ;;
-esac
+source "$(dirname "${BASH_SOURCE[0]}")/prepare.sh"
 
+show_help "$here/vs_peers/published_bench.py" "$@"
 packages=(openmpi-bin python3)
-[ -n "${CKPTSIM_BINARY:-}" ] || packages+=("${build_packages[@]}" libtorch-dev)
-install_packages "${packages[@]}" >&2
-
-if [ -z "${CKPTSIM_BINARY:-}" ]; then
-  echo "Building the release" >&2
-  (
-    cd "$root"
-    [ -f build/release/ckptsim_libtorch.so ] || cmake --preset release
-    cmake --build --preset release
-  ) >&2
-  export CKPTSIM_BINARY="$root/build/release/ckptsim"
-fi
-
-allow_mpirun
-export PYTHONDONTWRITEBYTECODE=1 CKPTSIM_SOURCE="$root"
+[ -n "${CKPTSIM_BINARY:-}" ] || packages+=(libtorch-dev)
+have_program ckptsim_libtorch.so "${packages[@]}"
 exec /usr/bin/python3 "$here/vs_peers/published_bench.py" "$@"

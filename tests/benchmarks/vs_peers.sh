@@ -8,27 +8,8 @@
 # Installs what is missing and builds the release; CKPTSIM_BINARY names a built program instead. What the fields of the
 # JSON line on stdout mean stands in docs/performance.md.
 set -euo pipefail
-here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-root="$(realpath "$here/../..")"
-source "$root/.ci/common.sh"
-case " $* " in
-  *" -h "* | *" --help "*) exec python3 -B "$here/vs_peers/main.py" --help ;;
-esac
+source "$(dirname "${BASH_SOURCE[0]}")/prepare.sh"
 
-packages=(fio openmpi-bin python3 python3-torch python3-mpi4py util-linux)
-[ -n "${CKPTSIM_BINARY:-}" ] || packages+=("${build_packages[@]}")
-install_packages "${packages[@]}" >&2
-
-if [ -z "${CKPTSIM_BINARY:-}" ]; then
-  echo "Building the release" >&2
-  (
-    cd "$root"
-    [ -f build/release/build.ninja ] || cmake --preset release
-    cmake --build --preset release
-  ) >&2
-  export CKPTSIM_BINARY="$root/build/release/ckptsim"
-fi
-
-allow_mpirun
-export PYTHONDONTWRITEBYTECODE=1 CKPTSIM_SOURCE="$root"
+show_help "$here/vs_peers/main.py" "$@"
+have_program build.ninja fio openmpi-bin python3 python3-torch python3-mpi4py util-linux
 exec /usr/bin/python3 "$here/vs_peers/main.py" "$@"
