@@ -2,7 +2,7 @@
 # What would the published bench's way of measuring report on this drive, what does the drive do, and where does the
 # difference come from? Goes from configs/runs/published-bench.json to the default run one setting at a time.
 #
-#   tests/benchmarks/published_bench.sh                 in a folder of this checkout: about five minutes
+#   tests/benchmarks/published_bench.sh                 in a folder of this checkout: about eight minutes
 #   tests/benchmarks/published_bench.sh /mnt/nvme0      on the drive that is mounted there
 #   tests/benchmarks/published_bench.sh --scale 0.01    more bytes: on hosts with more memory than the drive can fill
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Is this program as fast as the drive allows? Measures it beside fio, torch.save and memcpy, in turn, on one drive.
 #
-#   tests/benchmarks/vs_peers.sh                    all of it, in a folder of this checkout: 20 minutes
+#   tests/benchmarks/vs_peers.sh                    all of it, in a folder of this checkout: a quarter of an hour
 #   tests/benchmarks/vs_peers.sh --quick /mnt/nvme0 eight ranks, five pairs, on the drive that is mounted there
 #   tests/benchmarks/vs_peers.sh --check            exit status 1 where the program falls behind
 #
