@@ -1,5 +1,4 @@
 """Many ranks on few processors: what the program itself takes for a checkpoint, and the memory of its ranks."""
-import statistics
 import unittest
 
 from support import EndToEnd
@@ -25,10 +24,11 @@ class ManyRanks(EndToEnd):
         return checkpoints
 
     def engine_ms(self, processes):
-        """The median over checkpoints of what 64 ranks cost, without the journal's fsync, which is a drive's."""
+        """The least over checkpoints of what 64 ranks cost, without the journal's fsync, which is a drive's. What else the
+        machine does can only add to it; a gather that grows with the bytes is in every checkpoint."""
         costs = [sum(one["engine"][part] for part in ("start_ns", "finish_ns", "gather_ns", "manifest_ns"))
                  for one in self.checkpoints(64, RANKS_64, CHECKPOINTS, processes)]
-        cost = statistics.median(costs) / 1e6
+        cost = min(costs) / 1e6
         print(f"\n64 ranks in {processes or 1} processes: {cost:.1f} ms a checkpoint", flush=True)
         return cost
 
