@@ -9,6 +9,13 @@ source .ci/common.sh
 install_packages "${build_packages[@]}" "${check_packages[@]}"
 allow_mpirun
 jobs="$(nproc)"
+# All tests of a preset; before ctest's own closing lines, which of them did not run, and why.
+run_tests() {
+  ctest --preset "$1" -j "$jobs" |
+    awk -v list="python3 -B tests/skipped.py build/$1/Testing/Temporary/LastTest.log" \
+      '/% tests passed/ { closing = 1 } closing { held = held $0 "\n"; next } { print; fflush() }
+       END { system(list); printf "%s", held }'
+}
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 # Debian's LibTorch is built with sleef, mkldnn and others whose development files its headers do not need.
@@ -30,7 +37,7 @@ printf '%s\n' "${tidied[@]}" | xargs -P "$jobs" -n 4 clang-tidy -p build/dev --q
 step "Unit and contract tests under ASan and UBSan"
 configure asan
 cmake --build --preset asan -j "$jobs"
-ctest --preset asan -j "$jobs"
+run_tests asan
 
 step "Tests"
-ctest --preset dev -j "$jobs"
+run_tests dev

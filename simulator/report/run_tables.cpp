@@ -224,6 +224,17 @@ std::string between_words(const std::string& policy) {
 
 }  // namespace
 
+std::string target_lines(const Environment& environment) {
+  std::string text;
+  for (const TargetEnvironment& target : environment.targets) {
+    text += fmt::format("Target {} on {}: {} on {}, {:.1f} GB, {:.1f} GB free before the run.\n", target.path,
+                        target.host, target.file_system, target.source,
+                        static_cast<double>(target.capacity_bytes) / 1e9,
+                        static_cast<double>(target.available_bytes) / 1e9);
+  }
+  return text;
+}
+
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
   std::string text = backend_words(run) + serializer_words(run.effective) + content_words(run.config);
@@ -239,12 +250,7 @@ std::string conditions(const RunResult& run) {
   text += fmt::format("Drive before pass 1: {}.\n", run.config.storage.drive_state);
   text += fmt::format("{} a pass ({}).\n", checkpoints_text(run.effective.checkpoints_per_pass),
                       run.effective.checkpoints_reason);
-  for (const TargetEnvironment& target : run.environment.targets) {
-    text += fmt::format("Target {} on {}: {} on {}, {:.1f} GB, {:.1f} GB free before the run.\n", target.path,
-                        target.host, target.file_system, target.source,
-                        static_cast<double>(target.capacity_bytes) / 1e9,
-                        static_cast<double>(target.available_bytes) / 1e9);
-  }
+  text += target_lines(run.environment);
   text += fmt::format("Bound by: {}.\n", bounds(run));
   return text;
 }

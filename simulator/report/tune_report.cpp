@@ -73,12 +73,7 @@ std::string conditions_of_tuning(const TuneResult& result) {
   text += written_layers(run, result.layers);
   text += fmt::format("Backend {} ({}), fsync \"{}\", new files for every checkpoint.\n",
                       run.effective.backend, run.effective.backend_reason, run.config.checkpoint.fsync);
-  for (const TargetEnvironment& target : run.environment.targets) {
-    text += fmt::format("Target {} on {}: {} on {}, {:.1f} GB, {:.1f} GB free before.\n", target.path,
-                        target.host, target.file_system, target.source,
-                        static_cast<double>(target.capacity_bytes) / 1e9,
-                        static_cast<double>(target.available_bytes) / 1e9);
-  }
+  text += target_lines(run.environment);
   text += fmt::format(
       "{} checkpoints in {:.0f} s, the first ones smaller to find their size: {} GB were written, and "
       "removed again. Bound by: {}.\n",

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "simulator/communicator/packing.h"
+#include "simulator/run/process_memory.h"
 #include "simulator/run/rank_save_text.h"
 
 namespace ckptsim::simulator {
@@ -188,8 +189,10 @@ void CheckpointRunner::agree_on_failures() {
 
 std::vector<RankSave> CheckpointRunner::collect_measurements(storage::Clock::Time end) {
   std::vector<std::string> mine;
+  const std::uint64_t memory = max_rss_bytes();  // of the process: asked for once, not by every rank
   for (const auto& worker : workers_) {
     RankSave save = worker->measured();
+    save.max_rss_bytes = memory;
     save.started_ns = worker->started().count();
     save.exit_ns = (end - worker->ended()).count();
     mine.push_back(rank_save_to_text(save));

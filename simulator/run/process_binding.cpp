@@ -2,41 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
+#include "simulator/run/process_status.h"
 
 namespace ckptsim::simulator {
-namespace {
-
-// "Cpus_allowed_list:\t0-31,64\n" gives "0-31,64".
-std::string value_of(const std::string& process_status, std::string_view key) {
-  const std::string label = fmt::format("\n{}:", key);
-  const std::size_t found = process_status.find(label);
-  if (found == std::string::npos) return "unknown";
-  const std::size_t begin = process_status.find_first_not_of(" \t", found + label.size());
-  return process_status.substr(begin, process_status.find('\n', begin) - begin);
-}
-
-std::string own_status() {
-  std::ifstream file("/proc/self/status");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
-
-ProcessBinding parse_binding(const std::string& process_status) {
-  return {.processors = value_of(process_status, "Cpus_allowed_list"),
-          .memory_nodes = value_of(process_status, "Mems_allowed_list")};
+ProcessBinding parse_binding(const std::string& status) {
+  return {.processors = status_value(status, "Cpus_allowed_list").value_or("unknown"),
+          .memory_nodes = status_value(status, "Mems_allowed_list").value_or("unknown")};
 }
 
 std::vector<ProcessBinding> gather_bindings(Communicator& communicator) {
-  const ProcessBinding mine = parse_binding(own_status());
+  const ProcessBinding mine = parse_binding(process_status());
   std::vector<ProcessBinding> bindings;
   for (const std::string& part :
        communicator.all_gather(pack({host_name(), mine.processors, mine.memory_nodes}))) {

@@ -9,7 +9,7 @@
 namespace ckptsim::simulator {
 
 // Processors and memory nodes out of the text of /proc/PID/status; "unknown" where it does not name them.
-[[nodiscard]] ProcessBinding parse_binding(const std::string& process_status);
+[[nodiscard]] ProcessBinding parse_binding(const std::string& status);
 
 // Collective: every process's binding, in order of processes, on every process.
 [[nodiscard]] std::vector<ProcessBinding> gather_bindings(Communicator& communicator);

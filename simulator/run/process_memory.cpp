@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
+
+#include "simulator/run/process_status.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -19,14 +22,8 @@ bool is_mapping(const std::string& line, std::uintptr_t& begin, std::uintptr_t& 
 
 // Not getrusage's ru_maxrss: that is handed on by whoever started this program.
 std::uint64_t max_rss_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    std::istringstream words(line);
-    std::string key;
-    std::uint64_t kib = 0;
-    if (words >> key >> kib && key == "VmHWM:") return kib * 1024;
-  }
-  return 0;
+  const std::optional<std::string> text = status_value(process_status(), "VmHWM");  // "43588 kB"
+  return text.has_value() ? std::stoull(*text) * 1024 : 0;
 }
 
 std::uint64_t parse_huge_page_bytes(const std::string& smaps, const MemoryAreas& areas) {

@@ -10,7 +10,6 @@
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
 #include "simulator/run/manifest.h"
-#include "simulator/run/process_memory.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -164,7 +163,6 @@ RankSave RankWorker::measured() const {
                 .idle_ns = measurement.idle_ns,
                 .cpu_ns = cpu_ns_,
                 .cpu_wait_ns = cpu_wait_ns_,
-                .max_rss_bytes = max_rss_bytes(),
                 .profile = profile(),
                 .depth_integral_ns = measurement.depth_integral_ns,
                 .latency_p50_ns = measurement.latency.quantile_ns(0.5),

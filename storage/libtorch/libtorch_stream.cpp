@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "storage/content/content.h"
 #include "storage/errors.h"
@@ -25,12 +26,13 @@ constexpr std::uint64_t kDescriptorCrcOffset = 4;  // behind the descriptor's si
 
 constexpr torch::ArchiveOptions kOptions{.dialect = torch::Dialect::kTorch113, .alignment_bytes = 64};
 
-const torch::TensorSpec& tensor_number(const torch::FileSpec& file, std::uint64_t number) {
+// In order of first use, which is what TensorPayload counts in.
+std::vector<torch::TensorSpec> tensors_of(const torch::FileSpec& file) {
+  std::vector<torch::TensorSpec> tensors;
   for (const torch::Entry& entry : file.entries) {
-    const auto* tensor = std::get_if<torch::TensorSpec>(&entry.value);
-    if (tensor != nullptr && number-- == 0) return *tensor;
+    if (const auto* tensor = std::get_if<torch::TensorSpec>(&entry.value)) tensors.push_back(*tensor);
   }
-  throw std::logic_error("a record of a tensor that the file does not have");
+  return tensors;
 }
 
 bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) {
@@ -43,11 +45,8 @@ bool lies_in(std::span<const std::byte> part, std::span<const std::byte> whole) 
 
 std::uint64_t largest_tensor_bytes(const torch::FileSpec& file) {
   std::uint64_t largest = 0;
-  for (const torch::Entry& entry : file.entries) {
-    if (const auto* tensor = std::get_if<torch::TensorSpec>(&entry.value)) {
-      largest = std::max(largest, size_bytes(*tensor));
-    }
-  }
+  for (const torch::TensorSpec& tensor : tensors_of(file))
+    largest = std::max(largest, size_bytes(tensor));
   return largest;
 }
 
@@ -55,7 +54,8 @@ LibtorchStream::LibtorchStream(const Module& module, const torch::FileSpec& file
                                std::uint64_t pass, std::uint64_t checkpoint, std::span<std::byte> memory,
                                const ContentSettings& content)
     : module_(module),
-      file_(file),
+      file_name_(file.name),
+      tensors_(tensors_of(file)),
       address_{seed, pass, checkpoint, {}, 0},
       content_(content),
       memory_(memory),
@@ -110,7 +110,7 @@ void LibtorchStream::step() {
   try {
     write_record(record);
   } catch (const std::runtime_error& error) {
-    throw FormatError(fmt::format("{}: LibTorch {} cannot write the record {}: {}", file_.name,
+    throw FormatError(fmt::format("{}: LibTorch {} cannot write the record {}: {}", file_name_,
                                   module_.torch_version, record.name, error.what()));
   }
   if (sample_ != nullptr) sample_->crc_ns += (clock_->now() - start).count();
@@ -124,7 +124,7 @@ void LibtorchStream::step() {
 bool LibtorchStream::fill(const torch::TensorPayload& tensor, std::uint64_t bytes) {
   if (filled_ == bytes) return true;
   ContentAddress full = address_;
-  full.file = file_.name;
+  full.file = file_name_;
   full.tensor = tensor.tensor;
   const std::uint64_t piece = std::min(kFillBytes, bytes - filled_);
   Content(full, content_, tensor.content).fill(filled_, memory_.subspan(filled_, piece));
@@ -139,7 +139,7 @@ void LibtorchStream::write_record(torch::RecordLayout& record) {
   } else if (const auto* tensor = std::get_if<torch::TensorPayload>(&record.payload)) {
     const std::span<std::byte> bytes = memory_.first(record.entry.bytes);
     payload_ = bytes;
-    writer_->write_tensor(record.name, tensor_number(file_, tensor->tensor), bytes);
+    writer_->write_tensor(record.name, tensors_.at(tensor->tensor), bytes);
   } else {
     const auto& text = std::get<std::string>(record.payload);
     payload_ = std::as_bytes(std::span(text));
@@ -166,7 +166,7 @@ void LibtorchStream::check_place(const torch::RecordLayout& record) const {
   throw FormatError(fmt::format(
       "{}: LibTorch {} ends the record {} at byte {}, where this program planned byte {}; the two do "
       "not belong together: use the serializer stream",
-      file_.name, module_.torch_version, record.name, handed_, planned));
+      file_name_, module_.torch_version, record.name, handed_, planned));
 }
 
 // Everything but the bytes around the payloads has its CRC from torch: no pass over a tensor for it.
@@ -190,7 +190,7 @@ void LibtorchStream::note_file_crc(const torch::RecordLayout& record) {
     payload_bytes += piece.payload.size();
   }
   if (payload_bytes == payload_.size()) return;
-  throw FormatError(fmt::format("{}: LibTorch {} handed on {} of {} bytes of the record {}", file_.name,
+  throw FormatError(fmt::format("{}: LibTorch {} handed on {} of {} bytes of the record {}", file_name_,
                                 module_.torch_version, payload_bytes, payload_.size(), record.name));
 }
 
@@ -206,7 +206,7 @@ std::uint32_t LibtorchStream::crc_of_descriptor(const torch::RecordLayout& recor
     }
     begin = end;
   }
-  throw FormatError(fmt::format("{}: LibTorch {} wrote no CRC behind the record {}", file_.name,
+  throw FormatError(fmt::format("{}: LibTorch {} wrote no CRC behind the record {}", file_name_,
                                 module_.torch_version, record.name));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "storage/libtorch/module_interface.h"
 #include "storage/torch/archive_layout.h"
@@ -65,7 +66,8 @@ class LibtorchStream {
   [[nodiscard]] std::uint32_t crc_of_descriptor(const torch::RecordLayout& record) const;
 
   const Module& module_;
-  torch::FileSpec file_;
+  std::string file_name_;
+  std::vector<torch::TensorSpec> tensors_;
   ContentAddress address_;  // without file and tensor
   ContentSettings content_;
   std::span<std::byte> memory_;
