@@ -16,10 +16,14 @@ std::string_view operation_name(Request::Kind kind) {
   switch (kind) {
     case Request::Kind::kOpen:
       return "create";
+    case Request::Kind::kOpenToRead:
+      return "open";
     case Request::Kind::kPreallocate:
       return "preallocate";
     case Request::Kind::kWrite:
       return "write";
+    case Request::Kind::kRead:
+      return "read";
     case Request::Kind::kSetLength:
       return "set the length of";
     case Request::Kind::kSync:
@@ -160,18 +164,18 @@ SaveSequence::Status SaveSequence::write_blocks() {
   for (;;) {
     take_completions();
     if (error_.has_value() || stop_.load(std::memory_order_relaxed)) return Status::kDone;
-    if (all_submitted_ && target_.writes_in_flight() == 0) {
+    if (all_submitted_ && target_.transfers_in_flight() == 0) {
       after_last_block();
       return Status::kDone;
     }
-    if (!all_submitted_ && target_.writes_in_flight() < target_.queue_depth()) {
+    if (!all_submitted_ && target_.transfers_in_flight() < target_.queue_depth()) {
       if (std::optional<StagedBlock> block = producer_.take(file_)) {
         submit(std::move(*block));
         continue;
       }
     }
     if (produce()) continue;
-    require(target_.writes_in_flight() > 0, "a rank waits only for what is in flight");
+    require(target_.transfers_in_flight() > 0, "a rank waits only for what is in flight");
     return Status::kWaiting;
   }
 }
@@ -196,7 +200,7 @@ storage::Clock::Time SaveSequence::ended(const Completion& completion) const {
 
 void SaveSequence::submit(StagedBlock block) {
   const storage::Clock::Time now = clock_.now();
-  if (target_.writes_in_flight() == 0) {
+  if (target_.transfers_in_flight() == 0) {
     measurement_.idle_ns += (now - idle_since_).count();
     busy_since_ = now;
   }
@@ -216,7 +220,7 @@ void SaveSequence::submit(StagedBlock block) {
 void SaveSequence::complete_write(const Completion& completion) {
   const std::int64_t latency_ns = (completion.completed - completion.submitted).count();
   measurement_.depth_integral_ns += latency_ns;
-  if (target_.writes_in_flight() == 0) {
+  if (target_.transfers_in_flight() == 0) {
     idle_since_ = ended(completion);
     const storage::Clock::Time origin = measurement_.phases.started();
     measurement_.busy.add({(busy_since_ - origin).count(), (idle_since_ - origin).count()});

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -15,7 +16,7 @@
 #include "storage/target/check.h"
 #include "storage/target/open_files.h"
 #include "storage/target/registered_files.h"
-#include "storage/target/short_write.h"
+#include "storage/target/short_transfer.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -83,7 +84,7 @@ class IoUringTarget final : public Target {
   IoUringTarget(const TargetOptions& options, const Clock& clock)
       : Target(clock, options.block_bytes, options.queue_depth, options.io_alignment, options.huge_pages),
         files_(Caching::kDirect),
-        writes_(options.queue_depth),
+        transfers_(options.queue_depth),
         submission_polling_(options.submission_polling),
         ring_(ring_entries(options), ring_flags(options)) {
     if (ring_.error() != 0) {
@@ -92,7 +93,7 @@ class IoUringTarget final : public Target {
                       "without it",
                       options.queue_depth, why_refused(ring_.error())));
     }
-    for (unsigned slot = 0; slot < writes_.size(); ++slot)
+    for (unsigned slot = 0; slot < transfers_.size(); ++slot)
       free_slots_.push_back(slot);
     register_buffers(options.registered_buffers);
     if (options.registered_files) register_files();
@@ -116,8 +117,8 @@ class IoUringTarget final : public Target {
   }
 
  private:
-  // One write from its submission to its delivery; its place in writes_ is the ring's user_data.
-  struct Write {
+  // One read or write from its submission to its delivery; its place in transfers_ is the ring's user_data.
+  struct Transfer {
     Request request;
     Clock::Time submitted{};
     int descriptor = -1;
@@ -125,16 +126,16 @@ class IoUringTarget final : public Target {
   };
 
   bool do_submit(Request& request, Completion& completion) override {
-    if (request.kind != Request::Kind::kWrite) {
+    if (!is_transfer(request.kind)) {
       if (request.kind == Request::Kind::kClose) forget_registration(request.file);
       completion.error = files_.carry_out(request);
       return true;
     }
-    check(!free_slots_.empty(), "a write in flight has a slot");
+    check(!free_slots_.empty(), "a transfer in flight has a slot");
     const unsigned slot = free_slots_.back();
     free_slots_.pop_back();
     const int descriptor = descriptor_in_ring(request.file);
-    writes_[slot] = {std::move(request), completion.submitted, descriptor, 0};
+    transfers_[slot] = {std::move(request), completion.submitted, descriptor, 0};
     start(slot);
     return false;
   }
@@ -160,53 +161,62 @@ class IoUringTarget final : public Target {
       if (result == 0) return true;
       if (result == -EINTR) continue;
       if (result == -EAGAIN && !block) return false;
-      throw std::system_error(-result, std::system_category(), "io_uring_enter: waiting for writes");
+      throw std::system_error(-result, std::system_category(),
+                              "io_uring_enter: waiting for reads and writes");
     }
   }
 
-  // What an arrival means for its write: finished (true), or the rest has been started again.
+  // What an arrival means for its transfer: finished (true), or the rest has been started again.
   [[nodiscard]] bool advance(unsigned slot, int result, Completion& completion) {
-    Write& write = writes_[slot];
-    if (result == -EINTR) {
-      start(slot);
-      return false;
-    }
+    Transfer& transfer = transfers_[slot];
+    const bool write = transfer.request.kind == Request::Kind::kWrite;
     std::error_code error;
-    if (result <= 0) {
-      error = {result == 0 ? EIO : -result, std::system_category()};
+    if (result < 0 && result != -EINTR) {
+      error = {-result, std::system_category()};
+    } else if (write && result == 0) {
+      error = {EIO, std::system_category()};
     } else {
-      write.done = continue_at(write.done, static_cast<std::uint64_t>(result), io_alignment());
-      if (write.done < write.request.length) {
+      const auto count = static_cast<std::uint64_t>(std::max(result, 0));
+      transfer.done = write ? continue_at(transfer.done, count, io_alignment()) : transfer.done + count;
+      const bool at_end = !write && result >= 0 && read_met_the_end(count, io_alignment());
+      if (transfer.done < transfer.request.length && !at_end) {
         start(slot);
         return false;
       }
     }
-    if (registered_.has_value()) registered_->write_ended(write.request.file);
-    completion.kind = Request::Kind::kWrite;
-    completion.file = write.request.file;
-    completion.offset = write.request.offset;
-    completion.length = write.request.length;
+    if (registered_.has_value()) registered_->transfer_ended(transfer.request.file);
+    completion.kind = transfer.request.kind;
+    completion.file = transfer.request.file;
+    completion.offset = transfer.request.offset;
+    completion.length = write ? transfer.request.length : transfer.done;
     completion.error = error;
-    completion.submitted = write.submitted;
-    completion.buffer = std::move(write.request.buffer);
+    completion.submitted = transfer.submitted;
+    completion.buffer = std::move(transfer.request.buffer);
     free_slots_.push_back(slot);
     return true;
   }
 
   void start(unsigned slot) {
-    const Write& write = writes_[slot];
+    const Transfer& transfer = transfers_[slot];
     io_uring_sqe* const entry = next_entry();
-    const std::byte* const data = write.request.buffer.bytes().data() + write.done;
-    const auto length = static_cast<unsigned>(write.request.length - write.done);
-    const std::uint64_t offset = write.request.offset + write.done;
-    if (registered_reason_.empty()) {
-      io_uring_prep_write_fixed(entry, write.descriptor, data, length, offset,
-                                static_cast<int>(write.request.buffer.index()));
+    std::byte* const data = transfer.request.buffer.bytes().data() + transfer.done;
+    const auto length = static_cast<unsigned>(transfer.request.length - transfer.done);
+    const std::uint64_t offset = transfer.request.offset + transfer.done;
+    const auto buffer = static_cast<int>(transfer.request.buffer.index());
+    const bool fixed = registered_reason_.empty();
+    if (transfer.request.kind == Request::Kind::kRead) {
+      if (fixed) {
+        io_uring_prep_read_fixed(entry, transfer.descriptor, data, length, offset, buffer);
+      } else {
+        io_uring_prep_read(entry, transfer.descriptor, data, length, offset);
+      }
+    } else if (fixed) {
+      io_uring_prep_write_fixed(entry, transfer.descriptor, data, length, offset, buffer);
     } else {
-      io_uring_prep_write(entry, write.descriptor, data, length, offset);
+      io_uring_prep_write(entry, transfer.descriptor, data, length, offset);
     }
     // A file that is not open is not registered either: -1, which the kernel answers with EBADF.
-    if (registered_.has_value() && write.descriptor >= 0) entry->flags |= IOSQE_FIXED_FILE;
+    if (registered_.has_value() && transfer.descriptor >= 0) entry->flags |= IOSQE_FIXED_FILE;
     io_uring_sqe_set_data64(entry, slot);
     enter();
   }
@@ -237,7 +247,7 @@ class IoUringTarget final : public Target {
         sched_yield();
         continue;
       }
-      throw std::system_error(-result, std::system_category(), "io_uring_enter: submitting a write");
+      throw std::system_error(-result, std::system_category(), "io_uring_enter: submitting a read or write");
     }
     ++in_kernel_;
   }
@@ -282,7 +292,7 @@ class IoUringTarget final : public Target {
   [[nodiscard]] int descriptor_in_ring(int file) {
     const int descriptor = files_.descriptor(file);
     if (!registered_.has_value() || descriptor < 0) return descriptor;
-    const RegisteredFiles::Place place = registered_->write_begins(file);
+    const RegisteredFiles::Place place = registered_->transfer_begins(file);
     if (place.is_new) update_registration(place.slot, descriptor);
     return static_cast<int>(place.slot);
   }
@@ -299,7 +309,7 @@ class IoUringTarget final : public Target {
 
   OpenFiles files_;
   std::optional<RegisteredFiles> registered_;  // none: writes name descriptors
-  std::vector<Write> writes_;
+  std::vector<Transfer> transfers_;
   bool submission_polling_;
   std::vector<unsigned> free_slots_;
   std::uint64_t in_kernel_ = 0;

@@ -1,5 +1,7 @@
 #include "storage/target/null_target.h"
 
+#include <cerrno>
+
 namespace ckptsim::storage {
 namespace {
 
@@ -12,7 +14,13 @@ class NullTarget final : public Target {
   [[nodiscard]] TargetFacts facts() const override { return {"null", false, false, ""}; }
 
  private:
-  bool do_submit(Request& /*request*/, Completion& /*completion*/) override { return true; }
+  // Nothing was kept that could be read.
+  bool do_submit(Request& request, Completion& completion) override {
+    if (request.kind == Request::Kind::kOpenToRead || request.kind == Request::Kind::kRead) {
+      completion.error = {EOPNOTSUPP, std::system_category()};
+    }
+    return true;
+  }
   bool do_reap(bool /*block*/, Completion& /*completion*/) override { return false; }
 };
 

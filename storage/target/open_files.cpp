@@ -1,6 +1,7 @@
 #include "storage/target/open_files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,6 +67,7 @@ std::error_code write_back(int descriptor) {
 
 std::error_code OpenFiles::carry_out(const Request& request) {
   if (request.kind == Request::Kind::kOpen) return open(request);
+  if (request.kind == Request::Kind::kOpenToRead) return open_to_read(request);
   if (request.kind == Request::Kind::kSyncDirectory) return sync_directory(request.path);
 
   OpenFile* const file = find(request.file);
@@ -85,7 +87,7 @@ std::error_code OpenFiles::carry_out(const Request& request) {
     case Request::Kind::kClose:
       return close(*file);
     default:
-      check_failed("writes are the backend's own");
+      check_failed("reads and writes are the backend's own");
   }
 }
 
@@ -106,6 +108,21 @@ std::error_code OpenFiles::open(const Request& request) {
   const int flags = open_flags(request.mode, caching_);
   Descriptor descriptor(uninterrupted([&] { return ::open(request.path.c_str(), flags, kFileMode); }));
   if (!descriptor.valid()) return last_error();
+  files_.push_back({request.file, std::move(descriptor), TailPage::kNotCached});
+  return {};
+}
+
+// Never waits for the other end of a FIFO, which is no checkpoint's file either.
+std::error_code OpenFiles::open_to_read(const Request& request) {
+  check(find(request.file) == nullptr, "a file's number is used again only after it was closed");
+  const int flags =
+      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (caching_ == Caching::kDirect ? O_DIRECT : 0);
+  Descriptor descriptor(uninterrupted([&] { return ::open(request.path.c_str(), flags); }));
+  if (!descriptor.valid()) return last_error();
+  struct stat status {};
+  if (fstat(descriptor.get(), &status) != 0) return last_error();
+  if (S_ISDIR(status.st_mode)) return {EISDIR, std::system_category()};
+  if (!S_ISREG(status.st_mode)) return {EINVAL, std::system_category()};
   files_.push_back({request.file, std::move(descriptor), TailPage::kNotCached});
   return {};
 }

@@ -11,7 +11,7 @@ namespace ckptsim::storage {
 enum class Caching { kDirect, kPageCache };
 
 // The files that a target has open, and every request that is a plain system call whatever the backend: all
-// but kWrite. Files still open are closed when it goes. One thread.
+// but kWrite and kRead. Files still open are closed when it goes. One thread.
 //
 // With Caching::kDirect files are opened with O_DIRECT, and a file that is closed leaves no page in the page
 // cache.
@@ -36,6 +36,7 @@ class OpenFiles {
 
   [[nodiscard]] OpenFile* find(int file) noexcept;
   [[nodiscard]] std::error_code open(const Request& request);
+  [[nodiscard]] std::error_code open_to_read(const Request& request);
   [[nodiscard]] std::error_code set_length(OpenFile& file, std::uint64_t length) const;
   [[nodiscard]] std::error_code close(OpenFile& file);
 

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "storage/target/short_write.h"
+#include "storage/target/short_transfer.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -25,7 +25,13 @@ class PosixTarget final : public Target {
 
  private:
   bool do_submit(Request& request, Completion& completion) override {
-    completion.error = request.kind == Request::Kind::kWrite ? write(request) : files_.carry_out(request);
+    if (request.kind == Request::Kind::kWrite) {
+      completion.error = write(request);
+    } else if (request.kind == Request::Kind::kRead) {
+      completion.error = read(request, completion.length);
+    } else {
+      completion.error = files_.carry_out(request);
+    }
     return true;
   }
 
@@ -41,6 +47,21 @@ class PosixTarget final : public Target {
       if (count < 0) return {errno, std::system_category()};
       if (count == 0) return {EIO, std::system_category()};
       done = continue_at(done, static_cast<std::uint64_t>(count), io_alignment());
+    }
+    return {};
+  }
+
+  // `length`: how many bytes came.
+  [[nodiscard]] std::error_code read(const Request& request, std::uint64_t& length) const {
+    const int descriptor = files_.descriptor(request.file);
+    const std::span<std::byte> bytes = request.buffer.bytes();
+    for (length = 0; length < request.length;) {
+      const ssize_t count = pread(descriptor, bytes.data() + length, request.length - length,
+                                  static_cast<off_t>(request.offset + length));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return {errno, std::system_category()};
+      length += static_cast<std::uint64_t>(count);
+      if (read_met_the_end(static_cast<std::uint64_t>(count), io_alignment())) break;
     }
     return {};
   }

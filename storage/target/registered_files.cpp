@@ -12,7 +12,7 @@ RegisteredFiles::Slot* RegisteredFiles::find(int file) {
   return found == slots_.end() ? nullptr : &*found;
 }
 
-RegisteredFiles::Place RegisteredFiles::write_begins(int file) {
+RegisteredFiles::Place RegisteredFiles::transfer_begins(int file) {
   Slot* slot = find(file);
   const bool is_new = slot == nullptr;
   if (is_new) {
@@ -31,14 +31,14 @@ RegisteredFiles::Place RegisteredFiles::write_begins(int file) {
   return {static_cast<unsigned>(slot - slots_.data()), is_new};
 }
 
-void RegisteredFiles::write_ended(int file) {
+void RegisteredFiles::transfer_ended(int file) {
   if (Slot* const slot = find(file); slot != nullptr) --slot->in_flight;
 }
 
 std::optional<unsigned> RegisteredFiles::forget(int file) {
   Slot* const slot = find(file);
   if (slot == nullptr) return std::nullopt;
-  check(slot->in_flight == 0, "a file with writes in flight is not closed");
+  check(slot->in_flight == 0, "a file with transfers in flight is not closed");
   *slot = Slot{};
   return static_cast<unsigned>(slot - slots_.data());
 }

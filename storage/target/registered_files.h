@@ -6,9 +6,9 @@
 
 namespace ckptsim::storage {
 
-// Which open file has which place in a ring's table of registered files. A file gets one with its first write
-// and keeps it until it is closed, or until another needs it while nothing of the file is in flight. The
-// table has one place more than files may have writes in flight. One thread.
+// Which open file has which place in a ring's table of registered files. A file gets one with its first
+// transfer and keeps it until it is closed, or until another needs it while nothing of the file is in flight.
+// The table has one place more than files may have transfers in flight. One thread.
 class RegisteredFiles {
  public:
   explicit RegisteredFiles(std::size_t slots) : slots_(slots) {}
@@ -17,8 +17,8 @@ class RegisteredFiles {
     unsigned slot = 0;
     bool is_new = false;  // the ring has yet to be told
   };
-  [[nodiscard]] Place write_begins(int file);
-  void write_ended(int file);  // nothing happens for a file without a place
+  [[nodiscard]] Place transfer_begins(int file);
+  void transfer_ended(int file);  // nothing happens for a file without a place
 
   // The place that a closed file leaves empty, if it had one. Nothing of the file may be in flight.
   [[nodiscard]] std::optional<unsigned> forget(int file);

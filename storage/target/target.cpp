@@ -27,7 +27,8 @@ bool is_sync(Request::Kind kind) {
 }
 
 bool names_a_path(Request::Kind kind) {
-  return kind == Request::Kind::kOpen || kind == Request::Kind::kSyncDirectory;
+  return kind == Request::Kind::kOpen || kind == Request::Kind::kOpenToRead ||
+         kind == Request::Kind::kSyncDirectory;
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ void Target::submit(Request request) {
   completion.submitted = clock_.now();
 
   ++pending_;
-  if (request.kind == Request::Kind::kWrite) ++writes_in_flight_;
+  if (is_transfer(request.kind)) ++transfers_in_flight_;
   if (is_sync(request.kind)) ++sync_calls_;
   if (!do_submit(request, completion)) return;
 
@@ -62,15 +63,15 @@ void Target::submit(Request request) {
 
 void Target::check_request(const Request& request) const {
   check(!names_a_path(request.kind) || !request.path.empty(), "a request to open or sync by path has a path");
-  if (request.kind != Request::Kind::kWrite) return;
-  check(writes_in_flight_ < queue_depth_, "writes in flight stay within the queue depth");
-  check(request.buffer.valid(), "a write has a buffer");
+  if (!is_transfer(request.kind)) return;
+  check(transfers_in_flight_ < queue_depth_, "transfers in flight stay within the queue depth");
+  check(request.buffer.valid(), "a transfer has a buffer");
   const std::byte* const data = request.buffer.bytes().data();
   check(data >= buffers_.memory().data() && data < buffers_.memory().data() + buffers_.memory().size(),
-        "a write's buffer is one of its target's");
-  check(request.length > 0 && request.length <= block_bytes(), "a write has between one byte and a block");
+        "a transfer's buffer is one of its target's");
+  check(request.length > 0 && request.length <= block_bytes(), "a transfer has between one byte and a block");
   check(request.length % io_alignment_ == 0 && request.offset % io_alignment_ == 0,
-        "a write's offset and length are multiples of the I/O alignment");
+        "a transfer's offset and length are multiples of the I/O alignment");
 }
 
 bool Target::poll(Completion& completion) {
@@ -94,7 +95,7 @@ bool Target::next(bool block, Completion& completion) {
     completion = std::move(reaped);
   }
   --pending_;
-  if (completion.kind == Request::Kind::kWrite) --writes_in_flight_;
+  if (is_transfer(completion.kind)) --transfers_in_flight_;
   return true;
 }
 

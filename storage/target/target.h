@@ -22,9 +22,12 @@ enum class OpenMode {
 // file in later requests and completions until it is closed.
 struct Request {
   enum class Kind {
-    kOpen,         // path, mode
+    kOpen,         // path, mode: for writing
+    kOpenToRead,   // path: an existing regular file
     kPreallocate,  // length: blocks for [0, length) are allocated and the size is set
     kWrite,  // buffer, offset, length: buffer[0, length) to offset; length is a multiple of io_alignment()
+    kRead,   // buffer, offset, length: the file's bytes from offset on into buffer[0, length); both multiples
+            // of io_alignment()
     kSetLength,      // length: the file's true length
     kSync,           // fsync; a failed one is never tried again
     kClose,          //
@@ -36,16 +39,21 @@ struct Request {
   OpenMode mode = OpenMode::kNew;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  Buffer buffer;  // kWrite consumes it; its completion gives it back
+  Buffer buffer;  // kWrite and kRead consume it; their completion gives it back
 };
+
+// Reads and writes of a file's bytes: what the queue holds.
+[[nodiscard]] constexpr bool is_transfer(Request::Kind kind) {
+  return kind == Request::Kind::kWrite || kind == Request::Kind::kRead;
+}
 
 // The outcome of one request. On error nothing is known about what reached the drive.
 struct Completion {
   Request::Kind kind = Request::Kind::kClose;
   int file = 0;
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  std::error_code error;  // system_category; empty when the request was carried out in full
+  std::uint64_t length = 0;  // as asked for; of a kRead, the bytes that came: fewer only where the file ends
+  std::error_code error;     // system_category; empty when the request was carried out in full
   Clock::Time submitted{};
   Clock::Time completed{};  // when the completion was seen: at its arrival or at the next poll() after it
   Buffer buffer;
@@ -59,7 +67,7 @@ struct TargetFacts {
   std::string registered_reason;  // why not, in words; empty when registered or not applicable
 };
 
-// When a backend carries its writes out.
+// When a backend carries its reads and writes out.
 enum class Writing {
   kInFlight,      // after submit() has returned: as many at a time as the queue is deep
   kInsideSubmit,  // before submit() returns: one at a time, however deep a queue was asked for
@@ -67,11 +75,11 @@ enum class Writing {
 
 // One rank's handle on one target: the seam behind which every backend, real or simulated, lives.
 //
-// Requests of one file are carried out in the order of submission, except that writes between two other
-// requests may overtake each other; the caller waits for its writes before it submits kSetLength, kSync or
-// kClose of the same file. submit() may block (a plain system call) or return at once (an asynchronous
-// write); either way the outcome arrives as one Completion through poll() or wait(). Short writes and EINTR
-// are continued inside.
+// Requests of one file are carried out in the order of submission, except that reads and writes (transfers)
+// between two other requests may overtake each other; the caller waits for its transfers before it submits
+// kSetLength, kSync or kClose of the same file. submit() may block (a plain system call) or return at once
+// (an asynchronous transfer); either way the outcome arrives as one Completion through poll() or wait().
+// Short transfers and EINTR are continued inside.
 //
 // Not thread-safe: one thread, one target. The public calls check, count and stamp; backends override the
 // hooks. The destructor never throws: it waits for what is in flight and closes what is open.
@@ -81,7 +89,7 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  // The caller keeps writes_in_flight() below queue_depth() before it submits another write, and uses a
+  // The caller keeps transfers_in_flight() below queue_depth() before it submits another transfer, and uses a
   // file's number again only after that file was closed (asserted). Errors of a request are its completion's;
   // a file that is not open is EBADF there. submit(), poll() and wait() throw std::system_error only when the
   // backend itself fails (an io_uring that no longer answers), which leaves the target fit for destruction
@@ -95,21 +103,21 @@ class Target {
   void wait(Completion& completion);
 
   // A free buffer of block_bytes(), or an invalid one when all are in use. There are queue_depth() + 2 of
-  // them; where writes are carried out inside submit(), 2: one with its completion, and one being filled.
+  // them; where transfers are carried out inside submit(), 2: one with its completion, and one being filled.
   [[nodiscard]] Buffer take_buffer();
 
   // Touches every buffer, so that first-touch page faults are not measured.
   void warm_up();
 
-  // Submitted and not yet delivered by poll() or wait(), finished or not; of these, the writes.
+  // Submitted and not yet delivered by poll() or wait(), finished or not; of these, the reads and writes.
   [[nodiscard]] std::uint64_t pending() const noexcept { return pending_; }
-  [[nodiscard]] std::uint64_t writes_in_flight() const noexcept { return writes_in_flight_; }
+  [[nodiscard]] std::uint64_t transfers_in_flight() const noexcept { return transfers_in_flight_; }
   [[nodiscard]] std::uint64_t sync_calls() const noexcept { return sync_calls_; }  // kSync and kSyncDirectory
 
-  // Length and offset of every write are multiples of this (1: any); buffers are aligned to it.
+  // Length and offset of every transfer are multiples of this (1: any); buffers are aligned to it.
   [[nodiscard]] std::uint64_t io_alignment() const noexcept { return io_alignment_; }
   [[nodiscard]] std::uint64_t block_bytes() const noexcept { return buffers_.buffer_bytes(); }
-  // As asked for; 1 where writes are carried out inside submit().
+  // As asked for; 1 where transfers are carried out inside submit().
   [[nodiscard]] std::uint64_t queue_depth() const noexcept { return queue_depth_; }
   // All buffers, one after another.
   [[nodiscard]] std::span<const std::byte> buffer_memory() const noexcept { return buffers_.memory(); }
@@ -140,7 +148,7 @@ class Target {
   std::uint64_t queue_depth_;
   std::uint64_t io_alignment_;
   std::uint64_t pending_ = 0;
-  std::uint64_t writes_in_flight_ = 0;
+  std::uint64_t transfers_in_flight_ = 0;
   std::uint64_t sync_calls_ = 0;
   std::deque<Completion> ready_;  // of requests that finished inside submit()
 };

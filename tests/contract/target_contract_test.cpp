@@ -14,6 +14,7 @@
 
 #include "storage/drive/direct_io_probe.h"
 #include "storage/target/make_target.h"
+#include "tests/contract/target_cases.h"
 #include "tests/contract/target_driver.h"
 #include "tests/storage/support/mounted.h"
 #include "tests/storage/support/temporary_folder.h"
@@ -27,76 +28,9 @@ using test::read_file;
 using test::TargetDriver;
 using test::write_text;
 
-constexpr std::uint64_t kBlock = 65536;
-constexpr std::uint64_t kDepth = 4;
-
-struct Case {
-  const char* name;
-  const char* backend;
-  Backend kind;
-  RegisteredBuffers registered;
-  bool registered_files = false;
-  bool submission_polling = false;
-};
-
-void PrintTo(const Case& value, std::ostream* out) {  // NOLINT(readability-identifier-naming): gtest's name
-  *out << value.name;
-}
-
-constexpr Case kIoUring{"IoUring", "io_uring", Backend::kIoUring, RegisteredBuffers::kAuto};
-constexpr Case kIoUringUnregistered{"IoUringUnregistered", "io_uring", Backend::kIoUring,
-                                    RegisteredBuffers::kOff};
-constexpr Case kIoUringRegisteredFiles{"IoUringRegisteredFiles", "io_uring", Backend::kIoUring,
-                                       RegisteredBuffers::kAuto, true};
-constexpr Case kIoUringSubmissionPolling{"IoUringSubmissionPolling", "io_uring", Backend::kIoUring,
-                                         RegisteredBuffers::kOff,    true,       true};
-constexpr Case kDirect{"Direct", "direct", Backend::kDirect, RegisteredBuffers::kAuto};
-constexpr Case kBuffered{"Buffered", "buffered", Backend::kBuffered, RegisteredBuffers::kAuto};
-constexpr Case kNull{"Null", "null", Backend::kNull, RegisteredBuffers::kAuto};
-
-// Empty where this machine can run the backend. Direct I/O is never excused: tests have to run where there is
-// some.
-std::string why_not(const Case& value) {
-  return value.kind == Backend::kIoUring ? io_uring_refusal() : "";
-}
-
-class TargetTest : public testing::TestWithParam<Case> {
- protected:
-  void SetUp() override {
-    if (const std::string reason = why_not(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
-    target_ = make();
-  }
-  static std::unique_ptr<Target> make(std::uint64_t depth = kDepth) {
-    static const SteadyClock clock;
-    return make_target({.backend = GetParam().kind,
-                        .block_bytes = kBlock,
-                        .queue_depth = depth,
-                        .io_alignment = 4096,
-                        .registered_buffers = GetParam().registered,
-                        .registered_files = GetParam().registered_files,
-                        .submission_polling = GetParam().submission_polling},
-                       clock);
-  }
-  // Writes are in flight after submit() on io_uring alone; the others carry out one at a time.
-  [[nodiscard]] static bool writes_in_flight() { return GetParam().kind == Backend::kIoUring; }
-  [[nodiscard]] static std::uint64_t depth() { return writes_in_flight() ? kDepth : 1; }
-  [[nodiscard]] static std::uint64_t buffers() { return writes_in_flight() ? kDepth + 2 : 2; }
-
-  [[nodiscard]] std::string path(const char* name) const { return (folder_ / name).string(); }
-
-  [[nodiscard]] TargetDriver driver() const { return TargetDriver(*target_); }
-
-  test::TemporaryFolder folder_;
-  std::unique_ptr<Target> target_;
-};
-
 using AnyTarget = TargetTest;
 using StoringTarget = TargetTest;
 using DirectTarget = TargetTest;
-
-std::string case_name(const testing::TestParamInfo<Case>& info) {
-  return info.param.name;
-}
 
 // ---- all backends
 
@@ -160,10 +94,10 @@ TEST_P(AnyTarget, CountsWhatIsPendingAndInFlight) {
   ASSERT_FALSE(driver().open(1, path("file")).error);
   for (std::uint64_t i = 0; i < depth(); ++i)
     driver().submit_block(1, i * kBlock);
-  EXPECT_EQ(target_->writes_in_flight(), depth());
+  EXPECT_EQ(target_->transfers_in_flight(), depth());
   EXPECT_EQ(target_->pending(), depth());
   target_->wait(completion);
-  EXPECT_EQ(target_->writes_in_flight(), depth() - 1);
+  EXPECT_EQ(target_->transfers_in_flight(), depth() - 1);
   EXPECT_EQ(target_->pending(), depth() - 1);
 }
 
@@ -357,7 +291,7 @@ TEST_P(StoringTarget, AFileThatIsNotOpenIsABadDescriptor) {
   const auto writes = driver().write(5, content(kBlock));
   ASSERT_EQ(writes.size(), 1U);
   EXPECT_EQ(writes[0].error, std::errc::bad_file_descriptor);
-  EXPECT_EQ(target_->writes_in_flight(), 0U);
+  EXPECT_EQ(target_->transfers_in_flight(), 0U);
 }
 
 // The size at which this process's files end, for as long as it lives.
@@ -465,21 +399,6 @@ TEST_P(DirectTargetDeathTest, RefusesUnalignedWrites) {
 std::string page_cache_case_name(const testing::TestParamInfo<std::tuple<Case, bool>>& info) {
   const auto& [backend, sync] = info.param;
   return std::string(backend.name) + (sync ? "Synced" : "Unsynced");
-}
-
-auto all() {
-  return testing::Values(kIoUring, kIoUringUnregistered, kIoUringRegisteredFiles, kIoUringSubmissionPolling,
-                         kDirect, kBuffered, kNull);
-}
-
-auto storing() {
-  return testing::Values(kIoUring, kIoUringUnregistered, kIoUringRegisteredFiles, kIoUringSubmissionPolling,
-                         kDirect, kBuffered);
-}
-
-auto direct() {
-  return testing::Values(kIoUring, kIoUringUnregistered, kIoUringRegisteredFiles, kIoUringSubmissionPolling,
-                         kDirect);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, AnyTarget, all(), case_name);

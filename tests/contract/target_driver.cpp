@@ -54,7 +54,7 @@ std::vector<Completion> TargetDriver::write(int file, const std::string& bytes, 
     arrived.push_back(std::move(completion));
   };
   for (std::uint64_t done = 0; done < bytes.size();) {
-    while (target_.writes_in_flight() == target_.queue_depth())
+    while (target_.transfers_in_flight() == target_.queue_depth())
       reap();
     const std::uint64_t length = std::min<std::uint64_t>(target_.block_bytes(), bytes.size() - done);
     const std::uint64_t alignment = target_.io_alignment();
@@ -70,7 +70,7 @@ std::vector<Completion> TargetDriver::write(int file, const std::string& bytes, 
     target_.submit(std::move(request));
     done += length;
   }
-  while (target_.writes_in_flight() > 0)
+  while (target_.transfers_in_flight() > 0)
     reap();
   return arrived;
 }

@@ -15,4 +15,10 @@ namespace ckptsim::storage {
   return aligned > done ? aligned : taken;
 }
 
+// Whether a read of which the system gave `count` bytes is over before it has all it asked for: the file ends
+// there. Direct I/O gives less than a multiple of the alignment nowhere else, and could not go on from there.
+[[nodiscard]] constexpr bool read_met_the_end(std::uint64_t count, std::uint64_t alignment) {
+  return count == 0 || count % alignment != 0;
+}
+
 }  // namespace ckptsim::storage
