@@ -288,7 +288,7 @@ class Run {
   }
 
   [[nodiscard]] std::uint64_t open_files_needed() const {
-    constexpr std::uint64_t kForARank = 4;  // ring, file, folder, one to spare
+    constexpr std::uint64_t kForARank = 5;  // ring, file, folder twice, one to spare
     std::uint64_t needed = 64;
     for (long i = 0; i < layout_.count_here; ++i) {
       needed += kForARank;

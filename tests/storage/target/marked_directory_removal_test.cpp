@@ -93,7 +93,7 @@ TEST_F(MarkedDirectoryRemoval, RemovesManifestsOnly) {
 }
 
 TEST_F(MarkedDirectoryRemoval, CountsTheBytesThatRemovingWouldFree) {
-  EXPECT_EQ(directory_.run_bytes("run"), 0U);
+  EXPECT_EQ(directory_.run_contents("run").allocated_bytes, 0U);
   const fs::path folder = make_checkpoint(1);
   std::uint64_t allocated = 0;
   for (const fs::path& path :
@@ -104,7 +104,7 @@ TEST_F(MarkedDirectoryRemoval, CountsTheBytesThatRemovingWouldFree) {
     allocated += static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
   EXPECT_GE(allocated, 15001U);
-  EXPECT_EQ(directory_.run_bytes("run"), allocated);
+  EXPECT_EQ(directory_.run_contents("run").allocated_bytes, allocated);
 }
 
 TEST_F(MarkedDirectoryRemoval, RefusesEverythingThatItDoesNotRecognise) {

@@ -111,7 +111,7 @@ TEST(MarkedDirectory, RefusesLinksInPlaceOfTheFoldersOfRunsAndCheckpoints) {
   fs::create_directory_symlink(elsewhere.path(), target / "ckptsim/run");
   EXPECT_THROW(directory.make_checkpoint_folder("run", 1), UnsuitableTarget);
   EXPECT_THROW((void)directory.remove_run("run"), UnsuitableTarget);
-  EXPECT_THROW((void)directory.run_bytes("run"), UnsuitableTarget);
+  EXPECT_THROW((void)directory.run_contents("run"), UnsuitableTarget);
   EXPECT_TRUE(fs::is_empty(elsewhere.path()));
 
   directory.make_checkpoint_folder("other", 1);
