@@ -71,8 +71,8 @@ ResultFolder::~ResultFolder() {
 }
 
 void ResultFolder::begin(const RunResult& run) {
-  refuse_inside_marked(output_);
   try {
+    refuse_inside_marked(output_);
     path_ = make_unique_folder(output_, run);
   } catch (const fs::filesystem_error& error) {
     throw storage::UnsuitableTarget(

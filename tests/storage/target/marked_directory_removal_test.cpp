@@ -152,6 +152,41 @@ TEST_F(MarkedDirectoryRemoval, RefusesWhatHasTheRightNameAndTheWrongKind) {
   EXPECT_TRUE(fs::exists(target_ / "precious.pt"));
 }
 
+TEST_F(MarkedDirectoryRemoval, ACheckpointThatIsToBeRewrittenIsRefusedBeforeItsManifestGoes) {
+  const fs::path folder = make_checkpoint(1);
+  write_text(target_ / "precious", "precious");
+  const auto refused = [&](const char* name) {
+    try {
+      directory_.remove_manifests("run", 1);
+    } catch (const UnsuitableTarget& refusal) {
+      EXPECT_THAT(refusal.what(), testing::HasSubstr((folder / name).string()));
+      EXPECT_TRUE(fs::exists(folder / "manifest.json"));
+      fs::remove(folder / name);
+      return true;
+    }
+    return false;
+  };
+  fs::create_hard_link(target_ / "precious", folder / "c.pt");
+  EXPECT_TRUE(refused("c.pt"));
+  fs::create_hard_link(target_ / "precious", folder / "part/d.pt");
+  EXPECT_TRUE(refused("part/d.pt"));
+  fs::create_symlink(target_ / "precious", folder / "c.pt");
+  EXPECT_TRUE(refused("c.pt"));
+  fs::create_hard_link(folder / "a.pt", target_ / "kept");  // somebody keeps a checkpoint by linking its files
+  EXPECT_TRUE(refused("a.pt"));
+  EXPECT_FALSE(refused("b.pt"));
+}
+
+// Unlinking takes one of two names, and frees nothing.
+TEST_F(MarkedDirectoryRemoval, AFileWithAnotherNameLosesThisOneAloneAndCountsAsNoRoom) {
+  const fs::path folder = make_checkpoint(1);
+  const std::uint64_t before = directory_.run_contents("run").allocated_bytes;
+  fs::create_hard_link(folder / "a.pt", target_ / "kept");
+  EXPECT_LE(directory_.run_contents("run").allocated_bytes + 10000, before);
+  EXPECT_EQ(directory_.remove_run("run"), 5U);
+  EXPECT_EQ(test::read_file(target_ / "kept"), std::string(10000, 'a'));
+}
+
 TEST_F(MarkedDirectoryRemoval, OneCheckpointIsRefusedAsAWholeToo) {
   const fs::path folder = make_checkpoint(1);
   write_text(folder / "notes.txt", "foreign");
