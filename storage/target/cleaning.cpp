@@ -105,6 +105,16 @@ bool remove_marked_directory(const Opened& opened) {
   return gone;
 }
 
+DirectoryLock lock_of(const Folder& directory) {
+  try {
+    return DirectoryLock(directory);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    throw UnsuitableTarget(
+        fmt::format("{} went while it was being locked, by another clean", directory.path.string()));
+  }
+}
+
 }  // namespace
 
 CleaningScope cleaning_scope(const fs::path& folder) {
@@ -135,7 +145,7 @@ Cleaning survey_cleaning(const CleaningScope& scope) {
 
 Cleaning clean(const CleaningScope& scope) {
   const Opened opened = open_scope(scope);
-  const DirectoryLock lock(opened.directory);
+  const DirectoryLock lock = lock_of(opened.directory);
   Cleaning cleaning = survey_opened(scope, opened.directory);
   for (const CleanedRun& run : cleaning.runs) {
     if (scope.checkpoint.empty()) {
