@@ -26,8 +26,9 @@ storage::CleaningScope scope_of(const CleanOptions& options) {
   storage::CleaningScope scope = storage::cleaning_scope(options.folder);
   if (!options.run.has_value()) return scope;
   if (!scope.run.empty()) {
-    throw ConfigError("", fmt::format("{} is a run's folder or a checkpoint already; --run goes with a target",
-                                      options.folder));
+    throw ConfigError("",
+                      fmt::format("{} is a run's folder or a checkpoint already; --run goes with a target",
+                                  options.folder));
   }
   if (!storage::is_run_name(*options.run)) {
     throw ConfigError(
@@ -44,8 +45,7 @@ void clean_and_print(const CleanOptions& options) {
                       "its own");
   }
   simulator::CleanReport report{.scope = scope_of(options), .cleaning = {}, .dry_run = options.dry_run};
-  report.cleaning =
-      options.dry_run ? storage::survey_cleaning(report.scope) : storage::clean(report.scope);
+  report.cleaning = options.dry_run ? storage::survey_cleaning(report.scope) : storage::clean(report.scope);
   print(options.format.json ? simulator::clean_json(report)
                             : simulator::clean_report(report, options.format.table()));
 }

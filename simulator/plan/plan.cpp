@@ -129,7 +129,7 @@ class RankPlanner {
 
 // A record's member names and punctuation, two numbers of 20 digits, a CRC and the longest of the names.
 constexpr std::uint64_t kManifestRecordBytes = 128;
-constexpr std::uint64_t kManifestFileBytes = 160;  // the same for a file, but for its name
+constexpr std::uint64_t kManifestFileBytes = 160;   // the same for a file, but for its name
 constexpr std::uint64_t kRecordsBesideEntries = 7;  // pickle, version and the like
 
 std::uint64_t manifest_entry_bytes(const torch::FileSpec& spec) {

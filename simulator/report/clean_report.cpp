@@ -54,9 +54,8 @@ Table clean_table(const CleanReport& report) {
 }
 
 std::string clean_report(const CleanReport& report, TableFormat format) {
-  const std::string table = report.cleaning.runs.empty() && format != TableFormat::kCsv
-                                ? ""
-                                : render(clean_table(report), format);
+  const std::string table =
+      report.cleaning.runs.empty() && format != TableFormat::kCsv ? "" : render(clean_table(report), format);
   if (format == TableFormat::kCsv) return table;
   return table + (table.empty() ? "" : "\n") + sentence(report) + "\n";
 }

@@ -81,10 +81,11 @@ void check_files(const SharedSpace& target, std::int64_t checkpoints) {
   if (unlimited || needed <= target.available_files + target.own.entries) return;
   throw RunFailure(
       ExitCode::kUnsuitable,
-      fmt::format("{}: {} files and folders are needed for {} checkpoint{} a pass and the file system has room "
-                  "for {} (inodes); make it with more, or ask for fewer checkpoints",
-                  target.path, needed, checkpoints, checkpoints == 1 ? "" : "s",
-                  target.available_files + target.own.entries));
+      fmt::format(
+          "{}: {} files and folders are needed for {} checkpoint{} a pass and the file system has room "
+          "for {} (inodes); make it with more, or ask for fewer checkpoints",
+          target.path, needed, checkpoints, checkpoints == 1 ? "" : "s",
+          target.available_files + target.own.entries));
 }
 
 void check_fits(const TargetSpace& target, std::int64_t checkpoints) {

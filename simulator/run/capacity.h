@@ -38,8 +38,8 @@ struct TargetSpace {
 
 // The number asked for, if that many fit, or without one (`auto`) the least over all file systems of
 // min(fill_fraction x capacity / size, 0.98 x (available + own) / size), rounded down, and no more than fit
-// with their manifests. Throws RunFailure 3 naming the target with needed and free bytes (or files) where they
-// do not fit or where not even one does.
+// with their manifests. Throws RunFailure 3 naming the target with needed and free bytes (or files) where
+// they do not fit or where not even one does.
 struct Capacity {
   std::int64_t checkpoints = 0;
   std::string reason;  // in words: asked for, or what the number follows from

@@ -153,7 +153,7 @@ void RankWorker::check_sizes() {
           .message = !known ? fmt::format("cannot read the size of {} after writing it: {}", file.path,
                                           std::system_category().message(errno))
                             : fmt::format("{}: {} bytes were planned and written, the file system has {}",
-                                         file.path, file.file_bytes, found)});
+                                          file.path, file.file_bytes, found)});
     return;
   }
 }

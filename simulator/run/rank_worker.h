@@ -45,8 +45,8 @@ class RankWorker {
   void warm_up() { target_->warm_up(); }
 
   // Everything but content: the checkpoint's folder, opened for all that follows, paths, the iteration, the
-  // sequence. UnsuitableTarget where a link has taken the folder's place. `written_bytes` and `stop` are shared by the
-  // process's ranks.
+  // sequence. UnsuitableTarget where a link has taken the folder's place. `written_bytes` and `stop` are
+  // shared by the process's ranks.
   void prepare(const CheckpointJob& job, const std::string& folder, std::atomic<std::uint64_t>& written_bytes,
                const std::atomic<bool>& stop);
 
@@ -86,7 +86,7 @@ class RankWorker {
 
   std::vector<storage::torch::FileSpec> specs_;
   std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
-  storage::Folder folder_;  // of the checkpoint at hand; none for the backend null
+  storage::Folder folder_;                 // of the checkpoint at hand; none for the backend null
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;
   std::unique_ptr<BlockProducer> producer_;

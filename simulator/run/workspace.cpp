@@ -196,11 +196,11 @@ void Workspace::gather_environment() {
       const std::string& target = config_.storage.targets[groups_[i].target];
       const storage::FileSystemFacts facts = storage::file_system_facts(target);
       const storage::Contents own = storage::MarkedDirectory::survey(target, config_.name);
-      mine.push_back(pack(
-          {std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options, facts.source,
-           std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes), std::to_string(own.allocated_bytes),
-           std::to_string(facts.available_files), std::to_string(checked_identity(target).device),
-           std::to_string(own.entries)}));
+      mine.push_back(
+          pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
+                facts.source, std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes),
+                std::to_string(own.allocated_bytes), std::to_string(facts.available_files),
+                std::to_string(checked_identity(target).device), std::to_string(own.entries)}));
     }
   });
   environment_.assign(groups_.size(), {});

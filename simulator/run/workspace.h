@@ -82,7 +82,7 @@ class Workspace {
   std::vector<std::size_t> group_of_rank_;
   std::vector<TargetEnvironment> environment_;
   std::vector<std::uint64_t> device_of_group_;
-  std::vector<std::uint64_t> entries_of_group_;  // of an earlier run of this name
+  std::vector<std::uint64_t> entries_of_group_;                           // of an earlier run of this name
   std::map<std::size_t, std::unique_ptr<storage::MarkedDirectory>> led_;  // by group
   std::uint64_t io_alignment_ = 1;
 };

@@ -62,17 +62,18 @@ Contents survey(const Folder& folder, Facts facts, Recognise recognise) {
 }
 
 Contents survey_torch_files(const Folder& folder, Facts facts) {
-  return survey(folder, facts, [](const Entry& entry) { return is_file(entry) && is_torch_file(entry.name); });
+  return survey(folder, facts,
+                [](const Entry& entry) { return is_file(entry) && is_torch_file(entry.name); });
 }
 
 void refuse_other_names(const Folder& folder) {
   for (const Entry& entry : entries_of(folder)) {
     if (is_folder(entry)) refuse_other_names(existing(open_folder(folder, entry.name)));
     if (!is_file(entry) || is_own_file(entry.facts)) continue;
-    throw UnsuitableTarget(
-        fmt::format("{} has another name elsewhere (a hard link), and writing it again would change that file "
-                    "as well; remove one of the two, or let checkpoint.between_passes be delete",
-                    (folder.path / entry.name).string()));
+    throw UnsuitableTarget(fmt::format(
+        "{} has another name elsewhere (a hard link), and writing it again would change that file "
+        "as well; remove one of the two, or let checkpoint.between_passes be delete",
+        (folder.path / entry.name).string()));
   }
 }
 

@@ -91,8 +91,8 @@ void remove_where_there(const Folder& folder, const std::string& name) {
 }
 
 // The marker before the lock: without its lock a marked folder would be free to be taken, and would then lose
-// its marker. Whoever takes the folder once the lock is gone makes a lock of its own, and so keeps the folder:
-// false.
+// its marker. Whoever takes the folder once the lock is gone makes a lock of its own, and so keeps the
+// folder: false.
 bool remove_marked_directory(const Opened& opened) {
   const Folder& directory = opened.directory;
   for (const std::string& stray : survey_directory(directory).strays)
@@ -133,10 +133,10 @@ CleaningScope cleaning_scope(const fs::path& folder) {
     return {parent.parent_path().parent_path(), parent.filename().string(), path.filename().string()};
   }
   if (is_ours(open_folder(open_target(path), kMarkedDirectory))) return {path, "", ""};
-  throw UnsuitableTarget(
-      fmt::format("{} is no target of this program: neither it nor {} in it carries the marker {}; nothing was "
-                  "touched",
-                  folder.string(), kMarkedDirectory, kMarker));
+  throw UnsuitableTarget(fmt::format(
+      "{} is no target of this program: neither it nor {} in it carries the marker {}; nothing was "
+      "touched",
+      folder.string(), kMarkedDirectory, kMarker));
 }
 
 Cleaning survey_cleaning(const CleaningScope& scope) {

@@ -30,7 +30,7 @@ struct CleanedRun {
 };
 
 struct Cleaning {
-  std::vector<CleanedRun> runs;           // by name; with their contents before anything went
+  std::vector<CleanedRun> runs;            // by name; with their contents before anything went
   std::filesystem::path marked_directory;  // where it goes as well, otherwise empty
 };
 
@@ -38,9 +38,9 @@ struct Cleaning {
 [[nodiscard]] Cleaning survey_cleaning(const CleaningScope& scope);
 
 // Removes it under the target's lock. UnsuitableTarget, before anything is removed, when another process
-// holds the lock. Of every checkpoint first its manifests go, then a directory fsync, then its files, then its
-// folder; of the marked folder at last strays, marker, lock, and itself. After a kill at any moment what is
-// left is recognised again, and no checkpoint with its manifests lacks a file.
+// holds the lock. Of every checkpoint first its manifests go, then a directory fsync, then its files, then
+// its folder; of the marked folder at last strays, marker, lock, and itself. After a kill at any moment what
+// is left is recognised again, and no checkpoint with its manifests lacks a file.
 Cleaning clean(const CleaningScope& scope);
 
 }  // namespace ckptsim::storage

@@ -71,7 +71,7 @@ Marking marking_of(const Folder& directory) {
   if (errno != ENOENT) throw_last_error("open", path);
   const std::vector<Entry> entries = entries_of(directory, Facts::kKinds);
   return std::all_of(entries.begin(), entries.end(), is_unfinished) ? Marking::kUnfinished
-                                                                     : Marking::kForeign;
+                                                                    : Marking::kForeign;
 }
 
 void refuse_unmarked(const Folder& directory) {

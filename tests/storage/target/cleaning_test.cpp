@@ -46,7 +46,9 @@ class Clean : public testing::Test {
     return all;
   }
 
-  [[nodiscard]] Cleaning clean_at(const fs::path& folder) const { return clean(cleaning_scope(target_ / folder)); }
+  [[nodiscard]] Cleaning clean_at(const fs::path& folder) const {
+    return clean(cleaning_scope(target_ / folder));
+  }
 
   [[nodiscard]] std::string refusal_at(const fs::path& folder) const {
     try {

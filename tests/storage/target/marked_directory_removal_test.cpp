@@ -172,7 +172,8 @@ TEST_F(MarkedDirectoryRemoval, ACheckpointThatIsToBeRewrittenIsRefusedBeforeItsM
   EXPECT_TRUE(refused("part/d.pt"));
   fs::create_symlink(target_ / "precious", folder / "c.pt");
   EXPECT_TRUE(refused("c.pt"));
-  fs::create_hard_link(folder / "a.pt", target_ / "kept");  // somebody keeps a checkpoint by linking its files
+  fs::create_hard_link(folder / "a.pt",
+                       target_ / "kept");  // somebody keeps a checkpoint by linking its files
   EXPECT_TRUE(refused("a.pt"));
   EXPECT_FALSE(refused("b.pt"));
 }
