@@ -53,6 +53,7 @@ class RankWorker {
   void run();
 
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
