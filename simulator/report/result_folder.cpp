@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "simulator/report/load_tables.h"
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
@@ -75,8 +76,16 @@ void ResultFolder::begin(const RunResult& run) {
 }
 
 void ResultFolder::checkpoint(const CheckpointResult& checkpoint) {
+  append(journal_checkpoint(checkpoint));
+}
+
+void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
+  append(journal_load(pass, warmup, checkpoint, load));
+}
+
+void ResultFolder::append(const std::string& line) const {
   const fs::path path = path_ / "journal.jsonl";
-  write_all(journal_, journal_checkpoint(checkpoint) + "\n", path);
+  write_all(journal_, line + "\n", path);
   if (fsync(journal_) != 0) fail("fsync", path);
 }
 
@@ -112,6 +121,8 @@ std::string checkpoints_csv(const RunResult& run) {
       {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
+  for (const std::string& column : load_columns())
+    table.columns.push_back({column});
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
@@ -134,6 +145,8 @@ std::string checkpoints_csv(const RunResult& run) {
         }
         row.push_back(fmt::format("{:.9f}", seconds(phase_ns)));
       }
+      for (std::string& cell : load_cells(checkpoint.load))
+        row.push_back(std::move(cell));
       table.rows.push_back(std::move(row));
     }
   }

@@ -16,11 +16,13 @@ class ResultFolder final : public Journal {
 
   void begin(const RunResult& run) override;  // makes the folder; the journal appears with its header line
   void checkpoint(const CheckpointResult& checkpoint) override;
+  void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }  // empty before begin()
 
  private:
+  void append(const std::string& line) const;
   void write_file(const std::string& name, const std::string& text) const;
 
   std::filesystem::path output_;

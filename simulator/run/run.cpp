@@ -21,6 +21,7 @@
 #include "simulator/run/backend_choice.h"
 #include "simulator/run/checkpoint_runner.h"
 #include "simulator/run/file_limit.h"
+#include "simulator/run/loading.h"
 #include "simulator/run/manifest.h"
 #include "simulator/run/process_binding.h"
 #include "simulator/run/process_memory.h"
@@ -49,7 +50,8 @@ class Run {
         dry_run_(request.dry_run),
         profile_(request.profile),
         journal_(journal),
-        progress_(progress) {
+        progress_(progress),
+        loading_(communicator_, config_, layout_) {
     result_.command = request.command;
     result_.config = config_;
   }
@@ -212,6 +214,7 @@ class Run {
   void prepare_targets() {
     if (writes_nothing_) return;
     workspace_ = std::make_unique<Workspace>(communicator_, config_, layout_);
+    loading_.assign(*workspace_);
     if (config_.storage.iopoll) workspace_->prove_polling();
     if (!dry_run_) workspace_->lock();
     const Capacity capacity = workspace_->checkpoints_that_fit(result_.plan);
@@ -236,6 +239,7 @@ class Run {
         workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, module_, clock_));
       }
     });
+    loading_.open(workers_);
     together(communicator_, ExitCode::kUnsuitable, [&] { warm_up(workers_); });
     gather_facts();
     gather_memory();
@@ -304,11 +308,16 @@ class Run {
     const std::int64_t warmups = config_.checkpoint.warmup_passes;
     const std::int64_t passes = config_.checkpoint.passes;
     const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
-    progress_.begin_run(static_cast<std::uint64_t>(warmups + passes) * checkpoints, result_.plan.file_bytes);
+    const auto all = static_cast<std::uint64_t>(warmups + passes);
+    progress_.begin_run(all * checkpoints, result_.plan.file_bytes, loading_.loads(all, checkpoints));
     for (std::int64_t pass = 1; pass <= warmups; ++pass)
       one_pass(pass, true);
     for (std::int64_t pass = 1; pass <= passes; ++pass)
       one_pass(pass, false);
+    if (!loading_.at_end()) return;
+    PassResult& last = result_.passes.back();
+    for (std::size_t i = 0; i < checkpoints; ++i)
+      load_checkpoint(last, i, ordinal_ - checkpoints + i);
   }
 
   void one_pass(std::int64_t number, bool warmup) {
@@ -324,7 +333,17 @@ class Run {
       summarise_pass(pass);
       keep(pass.checkpoints.back());
       progress_.end_checkpoint();
+      if (loading_.each()) load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
     }
+  }
+
+  void load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
+    CheckpointResult& saved = pass.checkpoints[index];
+    progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
+    saved.load = loading_.load(*runner_, *workspace_, workers_, saved.checkpoint, {.ordinal = ordinal});
+    summarise_pass(pass);
+    on_process_0([&] { journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load); });
+    progress_.end_load();
   }
 
   void keep(CheckpointResult& checkpoint) {
@@ -423,6 +442,7 @@ class Run {
   bool writes_nothing_ = false;
   const storage::libtorch::Module* module_ = nullptr;  // LibTorch's writer, where it is asked for
   RankLayout layout_;
+  Loading loading_;
   std::unique_ptr<Workspace> workspace_;
   std::vector<std::unique_ptr<RankWorker>> workers_;
   std::unique_ptr<CheckpointRunner> runner_;

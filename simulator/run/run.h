@@ -19,7 +19,9 @@ class Journal {
 
   virtual void begin(const RunResult& run) = 0;  // conditions are known, nothing is written yet
   virtual void checkpoint(const CheckpointResult& checkpoint) = 0;  // durable when it returns
-  virtual void end(const RunResult& run) = 0;                       // complete or failed
+  virtual void load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
+                    const LoadResult& load) = 0;  // durable when it returns
+  virtual void end(const RunResult& run) = 0;     // complete or failed
 };
 
 struct RunRequest {
