@@ -91,7 +91,11 @@ void LoadSequence::request_step() {
   Request request;
   request.file = static_cast<int>(file_);
   request.kind = step_ == Step::kOpen ? Request::Kind::kOpenToRead : Request::Kind::kClose;
-  if (step_ == Step::kOpen) request.path = file().path;
+  request.folder = file().folder;
+  if (step_ == Step::kOpen) {
+    const bool from_folder = request.folder != AT_FDCWD;
+    request.path = from_folder ? file().path.substr(file().path.rfind('/') + 1) : file().path;
+  }
   requested_ = true;
   target_.submit(std::move(request));
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -22,6 +24,8 @@ struct FileToLoad {
   std::string path;
   std::uint64_t file_bytes = 0;
   const storage::torch::FileSpec* spec = nullptr;
+  // The open folder that it lies in: it is opened by the last component of its path. AT_FDCWD: by its path.
+  int folder = AT_FDCWD;
 };
 
 // The first thing that went wrong on a rank: a call that failed, or, where `code` is empty, bytes that are
