@@ -31,8 +31,9 @@ class RankLoader {
 
   [[nodiscard]] long read_rank() const { return read_rank_; }
 
-  // The files of the checkpoint in that folder, opened relative to it from now on. Where the target reads through the page cache, drops what that holds
-  // of them; counts what is left in any case. Throws std::system_error.
+  // The files of the checkpoint in that folder, opened relative to it from now on. Where the target reads
+  // through the page cache, drops what that holds of them; counts what is left in any case. Throws
+  // std::system_error.
   void drop_cached_pages(storage::Folder folder);
 
   // After drop_cached_pages(). `read_bytes` and `stop` are shared by the process's ranks.
