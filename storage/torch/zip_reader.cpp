@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
-#include <unordered_set>
-#include <utility>
 
+#include "storage/text/printable.h"
 #include "storage/torch/little_endian.h"
 #include "storage/torch/zip_format.h"
 
 namespace ckptsim::storage::torch {
 namespace {
+
+// A longer directory is refused before it costs memory.
+constexpr std::uint64_t kMostDirectoryBytes = std::uint64_t{256} << 20U;
 
 // The zip64 end record, which the locator in front of the classic one points at.
 ZipDirectory read_zip64_end(const InputFile& file, std::uint64_t end_offset, std::string_view locator) {
@@ -62,11 +65,20 @@ ZipDirectory read_end(const InputFile& file) {
   return directory;
 }
 
+std::string read_directory(const InputFile& file, const ZipDirectory& directory) {
+  if (directory.bytes > kMostDirectoryBytes) {
+    file.fail(directory.offset,
+              fmt::format("a directory of {} bytes, more than the {} that millions of records need",
+                          directory.bytes, kMostDirectoryBytes));
+  }
+  return file.read_string(directory.offset, directory.bytes);
+}
+
 // Walks the central directory, which is in memory as a whole.
 class DirectoryParser {
  public:
   DirectoryParser(const InputFile& file, const ZipDirectory& directory)
-      : file_(file), directory_(directory), bytes_(file.read_string(directory.offset, directory.bytes)) {}
+      : file_(file), directory_(directory), bytes_(read_directory(file, directory)) {}
 
   [[nodiscard]] std::vector<ArchiveRecord> parse() {
     if (directory_.entries > directory_.bytes / kDirectoryEntryBytes) {
@@ -158,18 +170,54 @@ class DirectoryParser {
 void read_local_header(const InputFile& file, const ZipDirectory& directory, ArchiveRecord& record) {
   const std::uint64_t at = record.header_offset;
   if (at > directory.offset || directory.offset - at < kLocalHeaderBytes + record.name.size()) {
-    file.fail(at, fmt::format("no room for the header of {}", record.name));
+    file.fail(at, fmt::format("no room for the header of {}", printable_beginning(record.name)));
   }
   const std::string header = file.read_string(at, kLocalHeaderBytes + record.name.size());
   if (load_little_endian<std::uint32_t>(header) != kLocalHeaderSignature ||
       load_little_endian<std::uint16_t>(header, 8) != 0 ||
       load_little_endian<std::uint16_t>(header, 26) != record.name.size() ||
       header.compare(kLocalHeaderBytes, std::string::npos, record.name) != 0) {
-    file.fail(at, fmt::format("not the header of {}", record.name));
+    file.fail(at, fmt::format("not the header of {}", printable_beginning(record.name)));
   }
   record.payload_offset = at + header.size() + load_little_endian<std::uint16_t>(header, 28);
   if (record.payload_offset > directory.offset || record.bytes > directory.offset - record.payload_offset) {
-    file.fail(at, fmt::format("{} reaches into the directory", record.name));
+    file.fail(at, fmt::format("{} reaches into the directory", printable_beginning(record.name)));
+  }
+}
+
+std::vector<const ArchiveRecord*> sorted(const std::vector<ArchiveRecord>& records,
+                                         bool (*before)(const ArchiveRecord*, const ArchiveRecord*)) {
+  std::vector<const ArchiveRecord*> pointers;
+  pointers.reserve(records.size());
+  for (const ArchiveRecord& record : records) {
+    pointers.push_back(&record);
+  }
+  std::sort(pointers.begin(), pointers.end(), before);
+  return pointers;
+}
+
+void check_names(const InputFile& file, const std::vector<ArchiveRecord>& records) {
+  const auto by_name =
+      sorted(records, [](const auto* left, const auto* right) { return left->name < right->name; });
+  const auto twin =
+      std::adjacent_find(by_name.begin(), by_name.end(),
+                         [](const auto* left, const auto* right) { return left->name == right->name; });
+  if (twin != by_name.end()) {
+    file.fail((*twin)->header_offset, fmt::format("a second record {}", printable_beginning((*twin)->name)));
+  }
+}
+
+// Records that share bytes would make a small file one that takes for ever to read.
+void check_apart(const InputFile& file, const std::vector<ArchiveRecord>& records) {
+  std::uint64_t end = 0;
+  for (const ArchiveRecord* record : sorted(records, [](const auto*left, const auto*right) {
+         return left->header_offset < right->header_offset;
+       })) {
+    if (record->header_offset < end) {
+      file.fail(record->header_offset,
+                fmt::format("{} begins within another record", printable_beginning(record->name)));
+    }
+    end = record->payload_offset + record->bytes;
   }
 }
 
@@ -185,17 +233,17 @@ ZipContents read_zip(const InputFile& file) {
   const std::string& first = contents.records.front().name;
   contents.root = first.substr(0, first.find('/'));
   const std::string prefix = contents.root + "/";
-  std::unordered_set<std::string> names;
   for (ArchiveRecord& record : contents.records) {
     read_local_header(file, directory, record);
     if (!record.name.starts_with(prefix)) {
-      file.fail(record.header_offset, fmt::format("{} is not in the folder {}", record.name, contents.root));
+      file.fail(record.header_offset,
+                fmt::format("{} is not in the folder {}", printable_beginning(record.name),
+                            printable_beginning(contents.root)));
     }
     record.name.erase(0, prefix.size());
-    if (!names.insert(record.name).second) {
-      file.fail(record.header_offset, fmt::format("a second record {}", record.name));
-    }
   }
+  check_names(file, contents.records);
+  check_apart(file, contents.records);
   return contents;
 }
 

@@ -14,8 +14,8 @@ struct ZipContents {
 };
 
 // The central directory of a torch.save archive, each entry checked against its local header and the file's
-// bounds. Throws FormatError for anything that torch does not write: compression, encryption, several disks,
-// comments.
+// bounds, no two records sharing a byte. Throws FormatError for anything that torch does not write:
+// compression, encryption, several disks, comments.
 [[nodiscard]] ZipContents read_zip(const InputFile& file);
 
 }  // namespace ckptsim::storage::torch
