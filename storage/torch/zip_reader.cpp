@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMostDirectoryBytes = std::uint64_t{256} << 20U;
 
 // The zip64 end record, which the locator in front of the classic one points at.
-ZipDirectory read_zip64_end(const InputFile& file, std::uint64_t end_offset, std::string_view locator) {
+ZipDirectory read_zip64_end(const ByteSource& file, std::uint64_t end_offset, std::string_view locator) {
   const auto offset = load_little_endian<std::uint64_t>(locator, 8);
   if (offset > end_offset || end_offset - offset < kZip64EndBytes + kZip64LocatorBytes) {
     file.fail(end_offset, "the zip64 locator points behind itself");
@@ -37,7 +37,9 @@ ZipDirectory read_zip64_end(const InputFile& file, std::uint64_t end_offset, std
   return directory;
 }
 
-ZipDirectory read_end(const InputFile& file) {
+}  // namespace
+
+ZipDirectory find_directory(const ByteSource& file) {
   if (file.size() < kEndBytes) {
     file.fail(0, "too short for a zip archive");
   }
@@ -65,7 +67,9 @@ ZipDirectory read_end(const InputFile& file) {
   return directory;
 }
 
-std::string read_directory(const InputFile& file, const ZipDirectory& directory) {
+namespace {
+
+std::string directory_bytes(const ByteSource& file, const ZipDirectory& directory) {
   if (directory.bytes > kMostDirectoryBytes) {
     file.fail(directory.offset,
               fmt::format("a directory of {} bytes, more than the {} that millions of records need",
@@ -77,8 +81,8 @@ std::string read_directory(const InputFile& file, const ZipDirectory& directory)
 // Walks the central directory, which is in memory as a whole.
 class DirectoryParser {
  public:
-  DirectoryParser(const InputFile& file, const ZipDirectory& directory)
-      : file_(file), directory_(directory), bytes_(read_directory(file, directory)) {}
+  DirectoryParser(const ByteSource& file, const ZipDirectory& directory)
+      : file_(file), directory_(directory), bytes_(directory_bytes(file, directory)) {}
 
   [[nodiscard]] std::vector<ArchiveRecord> parse() {
     if (directory_.entries > directory_.bytes / kDirectoryEntryBytes) {
@@ -160,30 +164,11 @@ class DirectoryParser {
     return {};
   }
 
-  const InputFile& file_;
+  const ByteSource& file_;
   ZipDirectory directory_;
   std::string bytes_;
   std::size_t at_ = 0;
 };
-
-// Finds the payload behind the local header, and that both headers speak of the same record.
-void read_local_header(const InputFile& file, const ZipDirectory& directory, ArchiveRecord& record) {
-  const std::uint64_t at = record.header_offset;
-  if (at > directory.offset || directory.offset - at < kLocalHeaderBytes + record.name.size()) {
-    file.fail(at, fmt::format("no room for the header of {}", printable_beginning(record.name)));
-  }
-  const std::string header = file.read_string(at, kLocalHeaderBytes + record.name.size());
-  if (load_little_endian<std::uint32_t>(header) != kLocalHeaderSignature ||
-      load_little_endian<std::uint16_t>(header, 8) != 0 ||
-      load_little_endian<std::uint16_t>(header, 26) != record.name.size() ||
-      header.compare(kLocalHeaderBytes, std::string::npos, record.name) != 0) {
-    file.fail(at, fmt::format("not the header of {}", printable_beginning(record.name)));
-  }
-  record.payload_offset = at + header.size() + load_little_endian<std::uint16_t>(header, 28);
-  if (record.payload_offset > directory.offset || record.bytes > directory.offset - record.payload_offset) {
-    file.fail(at, fmt::format("{} reaches into the directory", printable_beginning(record.name)));
-  }
-}
 
 std::vector<const ArchiveRecord*> sorted(const std::vector<ArchiveRecord>& records,
                                          bool (*before)(const ArchiveRecord*, const ArchiveRecord*)) {
@@ -196,7 +181,8 @@ std::vector<const ArchiveRecord*> sorted(const std::vector<ArchiveRecord>& recor
   return pointers;
 }
 
-void check_names(const InputFile& file, const std::vector<ArchiveRecord>& records) {
+// Sorted rather than hashed: names can be made up to collide.
+void check_names(const ByteSource& file, const std::vector<ArchiveRecord>& records) {
   const auto by_name =
       sorted(records, [](const auto* left, const auto* right) { return left->name < right->name; });
   const auto twin =
@@ -208,11 +194,12 @@ void check_names(const InputFile& file, const std::vector<ArchiveRecord>& record
 }
 
 // Records that share bytes would make a small file one that takes for ever to read.
-void check_apart(const InputFile& file, const std::vector<ArchiveRecord>& records) {
+void check_apart(const ByteSource& file, const std::vector<ArchiveRecord>& records) {
+  const auto by_offset = sorted(records, [](const auto* left, const auto* right) {
+    return left->header_offset < right->header_offset;
+  });
   std::uint64_t end = 0;
-  for (const ArchiveRecord* record : sorted(records, [](const auto*left, const auto*right) {
-         return left->header_offset < right->header_offset;
-       })) {
+  for (const ArchiveRecord* record : by_offset) {
     if (record->header_offset < end) {
       file.fail(record->header_offset,
                 fmt::format("{} begins within another record", printable_beginning(record->name)));
@@ -223,8 +210,7 @@ void check_apart(const InputFile& file, const std::vector<ArchiveRecord>& record
 
 }  // namespace
 
-ZipContents read_zip(const InputFile& file) {
-  const ZipDirectory directory = read_end(file);
+ZipContents read_directory(const ByteSource& file, const ZipDirectory& directory) {
   ZipContents contents;
   contents.records = DirectoryParser(file, directory).parse();
   if (contents.records.empty()) {
@@ -234,7 +220,6 @@ ZipContents read_zip(const InputFile& file) {
   contents.root = first.substr(0, first.find('/'));
   const std::string prefix = contents.root + "/";
   for (ArchiveRecord& record : contents.records) {
-    read_local_header(file, directory, record);
     if (!record.name.starts_with(prefix)) {
       file.fail(record.header_offset,
                 fmt::format("{} is not in the folder {}", printable_beginning(record.name),
@@ -243,6 +228,43 @@ ZipContents read_zip(const InputFile& file) {
     record.name.erase(0, prefix.size());
   }
   check_names(file, contents.records);
+  return contents;
+}
+
+std::optional<std::uint64_t> extra_bytes_of(std::string_view header, std::string_view name) {
+  if (load_little_endian<std::uint32_t>(header) != kLocalHeaderSignature ||
+      load_little_endian<std::uint16_t>(header, 8) != 0 ||
+      load_little_endian<std::uint16_t>(header, 26) != name.size() ||
+      header.substr(kLocalHeaderBytes) != name) {
+    return std::nullopt;
+  }
+  return load_little_endian<std::uint16_t>(header, 28);
+}
+
+void read_local_header(const ByteSource& file, const ZipDirectory& directory, const std::string& root,
+                       ArchiveRecord& record) {
+  const std::string name = root + "/" + record.name;
+  const std::uint64_t at = record.header_offset;
+  const std::uint64_t header_bytes = kLocalHeaderBytes + name.size();
+  if (at > directory.offset || directory.offset - at < header_bytes) {
+    file.fail(at, fmt::format("no room for the header of {}", printable_beginning(name)));
+  }
+  const std::optional<std::uint64_t> extra = extra_bytes_of(file.read_string(at, header_bytes), name);
+  if (!extra.has_value()) {
+    file.fail(at, fmt::format("not the header of {}", printable_beginning(name)));
+  }
+  record.payload_offset = at + header_bytes + *extra;
+  if (record.payload_offset > directory.offset || record.bytes > directory.offset - record.payload_offset) {
+    file.fail(at, fmt::format("{} reaches into the directory", printable_beginning(name)));
+  }
+}
+
+ZipContents read_zip(const ByteSource& file) {
+  const ZipDirectory directory = find_directory(file);
+  ZipContents contents = read_directory(file, directory);
+  for (ArchiveRecord& record : contents.records) {
+    read_local_header(file, directory, contents.root, record);
+  }
   check_apart(file, contents.records);
   return contents;
 }
