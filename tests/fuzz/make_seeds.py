@@ -13,8 +13,8 @@ import zipfile
 import torch
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-TINY = {"name": "seed", "layers": 2, "hidden_size": 8, "ffn_hidden_size": 16, "attention_heads": 2, "kv_heads": 1,
-        "vocabulary_size": 16}
+TINY = {"name": "seed", "layers": 1, "hidden_size": 2, "ffn_hidden_size": 2, "attention_heads": 1, "kv_heads": 1,
+        "vocabulary_size": 2}
 
 
 def archives_of_the_program(program, folder):
