@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/run/rank_worker.h"
 
@@ -25,9 +26,10 @@ class CheckpointRunner {
  public:
   // Collective. All references outlive the runner.
   CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
-                   Progress& progress);
+                   Progress& progress, Interruption& interruption);
 
-  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed.
+  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed,
+  // or was stopped because a process was asked to end.
   [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);
 
  private:
@@ -36,6 +38,7 @@ class CheckpointRunner {
 
   void wait_for_ranks(Watch& watch, std::uint32_t checkpoint);
   void tell_others_of_failure(std::uint32_t checkpoint);
+  void stop_where_interrupted(Watch& watch);
   void read_messages(Watch& watch, std::uint32_t checkpoint);
   void report_progress(const Watch& watch, std::uint32_t checkpoint);
   void agree_on_failures();
@@ -44,6 +47,8 @@ class CheckpointRunner {
   Communicator& communicator_;
   std::vector<std::unique_ptr<RankWorker>>& workers_;
   Progress& progress_;
+  Interruption& interruption_;
+  bool interruption_passed_on_ = false;
   bool progress_wanted_ = false;
   storage::SteadyClock clock_;
   std::vector<std::uint64_t> written_by_process_;

@@ -9,7 +9,6 @@
 
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
-#include "simulator/run/manifest.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -52,6 +51,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
       target_(storage::make_target(options, clock)),
       sources_(config, place.rank, module, clock),
       specs_(file_specs(config, place.rank, iteration_of(0))) {
+  if (options.backend != storage::Backend::kNull) manifest_.emplace(place.rank, specs_);
   const torch::ArchiveOptions archive = archive_options(config);
   for (const torch::FileSpec& spec : specs_) {
     file_bytes_.push_back(torch::archive_bytes(spec, archive));
@@ -176,11 +176,9 @@ RankSave RankWorker::measured() const {
   return save;
 }
 
-std::string RankWorker::manifest_files() const {
-  std::vector<std::string> names;
-  for (const torch::FileSpec& spec : specs_)
-    names.push_back(spec.name);
-  return simulator::manifest_files(place_.rank, names, producer_->digests());
+std::string RankWorker::manifest_files() {
+  require(manifest_.has_value(), "a rank that writes nothing has no part in a manifest");
+  return manifest_->text(specs_, producer_->digests());
 }
 
 }  // namespace ckptsim::simulator

@@ -12,6 +12,7 @@
 #include "simulator/engine/save_sequence.h"
 #include "simulator/engine/thread_times.h"
 #include "simulator/run/file_sources.h"
+#include "simulator/run/manifest.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/make_target.h"
@@ -52,6 +53,7 @@ class RankWorker {
   void run();
 
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
@@ -64,7 +66,7 @@ class RankWorker {
   }
 
   [[nodiscard]] RankSave measured() const;
-  [[nodiscard]] std::string manifest_files() const;
+  [[nodiscard]] std::string manifest_files();
   [[nodiscard]] const RankPlace& place() const { return place_; }
   [[nodiscard]] std::span<const std::byte> buffer_memory() const { return target_->buffer_memory(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
@@ -83,6 +85,7 @@ class RankWorker {
   FileSources sources_;
 
   std::vector<storage::torch::FileSpec> specs_;
+  std::optional<ManifestFiles> manifest_;  // none where nothing is written
   std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;
