@@ -17,8 +17,8 @@ TINY = {"name": "seed", "layers": 1, "hidden_size": 2, "ffn_hidden_size": 2, "at
         "vocabulary_size": 2}
 
 
-def archives_of_the_program(program, folder):
-    """Every file of a tiny run in either dialect."""
+def run_the_program(program, folder):
+    """Tiny runs in either dialect; the targets."""
     for dialect in ("1.13", "current"):
         for state, stage in (("adam8bit", 0), ("adam-mixed", 3)):
             config = {"name": "seed", "model": TINY, "training_state": state,
@@ -30,7 +30,7 @@ def archives_of_the_program(program, folder):
             (target / "run.json").write_text(json.dumps(config))
             subprocess.run([program, "run", target / "run.json", "--target", target, "--output", target / "results",
                             "--no-progress"], check=True, stdout=subprocess.DEVNULL)
-            yield from sorted(target.glob("ckptsim/*/checkpoint_01/*.pt"))
+            yield target
 
 
 def archives_of_torch(folder):
@@ -89,7 +89,12 @@ def main(program, folder):
 
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        archives = list(archives_of_the_program(program, scratch)) + list(archives_of_torch(scratch))
+        targets = list(run_the_program(program, scratch))
+        archives = [path for target in targets for path in sorted(target.glob("ckptsim/*/checkpoint_01/*.pt"))]
+        archives += archives_of_torch(scratch)
+        for target in targets:
+            for path in target.glob("ckptsim/*/checkpoint_01/manifest.json"):
+                keep("manifest", target.name, path.read_bytes())
         for number, path in enumerate(archives):
             name = f"{number:02}-{path.name}"
             for harness in ("zip", "archive"):

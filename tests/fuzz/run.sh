@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-declare -A dictionary=([archive]=zip [model_file]=json [pickle]=pickle [run_config]=json [zip]=zip)
+declare -A dictionary=([archive]=zip [manifest]=json [model_file]=json [pickle]=pickle [run_config]=json [zip]=zip)
 programs=build/fuzz/tests/fuzz
 limits=(-timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 -max_len=16384)
 
