@@ -180,7 +180,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   add_setting(*command, options, "--backend", "storage.backend", "auto, io_uring, direct, buffered or null");
   add_setting(*command, options, "--serializer", "storage.serializer",
               "What makes the files: stream, or libtorch (torch's own code)");
-  add_setting(*command, options, "--load", "checkpoint.load", "When checkpoints are read back: none");
+  add_setting(*command, options, "--load", "checkpoint.load",
+              "When checkpoints are read back: none, each (after each), end (those of the last pass)");
   command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
       ->allow_extra_args(false);
   command->add_option("--output", options->output, "Where the result's folder is made")

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "simulator/report/load_tables.h"
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
@@ -81,11 +82,15 @@ void ResultFolder::begin(const RunResult& run) {
   if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
+void ResultFolder::append(const std::string& line) const {
+  const fs::path path = path_ / "journal.jsonl";
+  write_all(journal_, line + "\n", path);
+  if (fsync(journal_) != 0) fail("fsync", path);
+}
+
 void ResultFolder::checkpoint(const PassResult& pass) {
   const CheckpointResult& checkpoint = pass.checkpoints.back();
-  const fs::path path = path_ / "journal.jsonl";
-  write_all(journal_, journal_checkpoint(checkpoint) + "\n", path);
-  if (fsync(journal_) != 0) fail("fsync", path);
+  append(journal_checkpoint(checkpoint));
   const std::scoped_lock lock(kept_mutex_);
   if (pass.checkpoints.size() == 1) {
     kept_.passes.push_back(pass);
@@ -93,6 +98,18 @@ void ResultFolder::checkpoint(const PassResult& pass) {
   }
   kept_.passes.back().checkpoints.push_back(checkpoint);
   summarise_pass(kept_.passes.back());
+}
+
+void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
+  append(journal_load(pass, warmup, checkpoint, load));
+  const std::scoped_lock lock(kept_mutex_);
+  for (PassResult& kept : kept_.passes) {
+    if (kept.pass != pass || kept.warmup != warmup) continue;
+    for (CheckpointResult& one : kept.checkpoints) {
+      if (one.checkpoint == checkpoint) one.load = load;
+    }
+    summarise_pass(kept);
+  }
 }
 
 void ResultFolder::interrupted(const std::string& sentence) {
@@ -149,6 +166,8 @@ std::string checkpoints_csv(const RunResult& run) {
       {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
+  for (const std::string& column : load_columns())
+    table.columns.push_back({column});
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
@@ -171,6 +190,8 @@ std::string checkpoints_csv(const RunResult& run) {
         }
         row.push_back(fmt::format("{:.9f}", seconds(phase_ns)));
       }
+      for (std::string& cell : load_cells(checkpoint.load))
+        row.push_back(std::move(cell));
       table.rows.push_back(std::move(row));
     }
   }

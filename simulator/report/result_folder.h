@@ -18,6 +18,7 @@ class ResultFolder final : public Journal {
 
   void begin(const RunResult& run) override;  // makes the folder; the journal appears with its header line
   void checkpoint(const PassResult& pass) override;
+  void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
   [[nodiscard]] std::string place() const override { return path_.string(); }
 
@@ -28,6 +29,7 @@ class ResultFolder final : public Journal {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }  // empty before begin()
 
  private:
+  void append(const std::string& line) const;
   void write_file(const std::string& name, const std::string& text) const;
   void write_interrupted(const std::string& sentence);
 

@@ -30,11 +30,16 @@ void Passes::write_all() {
   const std::int64_t warmups = config_.checkpoint.warmup_passes;
   const std::int64_t passes = config_.checkpoint.passes;
   const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
-  progress_.begin_run(static_cast<std::uint64_t>(warmups + passes) * checkpoints, result_.plan.file_bytes);
+  const auto all = static_cast<std::uint64_t>(warmups + passes);
+  progress_.begin_run(all * checkpoints, result_.plan.file_bytes, means_.loading->loads(all, checkpoints));
   for (std::int64_t pass = 1; pass <= warmups; ++pass)
     one_pass(pass, true);
   for (std::int64_t pass = 1; pass <= passes; ++pass)
     one_pass(pass, false);
+  if (!means_.loading->at_end()) return;
+  PassResult& last = result_.passes.back();
+  for (std::size_t i = 0; i < checkpoints; ++i)
+    load_checkpoint(last, i, ordinal_ - checkpoints + i);
 }
 
 void Passes::one_pass(std::int64_t number, bool warmup) {
@@ -51,7 +56,21 @@ void Passes::one_pass(std::int64_t number, bool warmup) {
     summarise_pass(pass);
     keep(pass);
     progress_.end_checkpoint();
+    if (means_.loading->each()) load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
   }
+}
+
+void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
+  stop_where_asked(communicator_, interruption_);
+  CheckpointResult& saved = pass.checkpoints[index];
+  progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
+  saved.load =
+      means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
+  summarise_pass(pass);
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
+  });
+  progress_.end_load();
 }
 
 void Passes::keep(PassResult& pass) {
