@@ -12,6 +12,7 @@
 #include "simulator/engine/failure.h"
 #include "simulator/report/version.h"
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 
 namespace {
 
@@ -22,8 +23,13 @@ bool speaks() {
   return ckptsim::simulator::launcher_of_environment().process == 0;
 }
 
+// A message can hold names from a file that somebody sent.
 int report(ExitCode code, const char* message) noexcept {
-  if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", message);
+  try {
+    if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", ckptsim::storage::printable(message).c_str());
+  } catch (const std::exception&) {
+    std::fputs("ckptsim: out of memory\n", stderr);
+  }
   return static_cast<int>(code);
 }
 
