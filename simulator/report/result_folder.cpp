@@ -73,14 +73,37 @@ void ResultFolder::begin(const RunResult& run) {
   const fs::path path = path_ / "journal.jsonl";
   journal_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (journal_ < 0) fail("open", path);
+  {
+    const std::scoped_lock lock(kept_mutex_);
+    kept_ = run;
+  }
+  const std::scoped_lock lock(result_mutex_);
+  begun_ = true;
+  if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
-void ResultFolder::checkpoint(const CheckpointResult& checkpoint) {
+void ResultFolder::checkpoint(const PassResult& pass) {
+  const CheckpointResult& checkpoint = pass.checkpoints.back();
   append(journal_checkpoint(checkpoint));
+  const std::scoped_lock lock(kept_mutex_);
+  if (pass.checkpoints.size() == 1) {
+    kept_.passes.push_back(pass);
+    return;
+  }
+  kept_.passes.back().checkpoints.push_back(checkpoint);
+  summarise_pass(kept_.passes.back());
 }
 
 void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
   append(journal_load(pass, warmup, checkpoint, load));
+  const std::scoped_lock lock(kept_mutex_);
+  for (PassResult& kept : kept_.passes) {
+    if (kept.pass != pass || kept.warmup != warmup) continue;
+    for (CheckpointResult& of_pass : kept.checkpoints) {
+      if (of_pass.checkpoint == checkpoint) of_pass.load = load;
+    }
+    summarise_pass(kept);
+  }
 }
 
 void ResultFolder::append(const std::string& line) const {
@@ -89,7 +112,29 @@ void ResultFolder::append(const std::string& line) const {
   if (fsync(journal_) != 0) fail("fsync", path);
 }
 
+void ResultFolder::interrupted(const std::string& sentence) {
+  const std::scoped_lock lock(result_mutex_);
+  if (ended_) return;
+  interruption_ = sentence;
+  if (begun_) write_interrupted(sentence);
+}
+
+// The result first: whoever kills this process soon after the signal shall find it.
+void ResultFolder::write_interrupted(const std::string& sentence) {
+  RunResult run;
+  {
+    const std::scoped_lock lock(kept_mutex_);
+    run = kept_;
+  }
+  run.status = "interrupted";
+  run.failure = sentence;
+  write_file("result.json", result_json(run));
+  write_file("checkpoints.csv", checkpoints_csv(run));
+}
+
 void ResultFolder::end(const RunResult& run) {
+  const std::scoped_lock lock(result_mutex_);
+  ended_ = true;
   write_file("checkpoints.csv", checkpoints_csv(run));
   write_file("result.json", result_json(run));
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -97,8 +98,9 @@ class CheckpointRunner::Threads {
 };
 
 CheckpointRunner::CheckpointRunner(Communicator& communicator,
-                                   std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress)
-    : communicator_(communicator), workers_(workers), progress_(progress) {
+                                   std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress,
+                                   Interruption& interruption)
+    : communicator_(communicator), workers_(workers), progress_(progress), interruption_(interruption) {
   progress_wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
 }
 
@@ -165,8 +167,16 @@ void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t task) {
       told_others = true;
     }
     read_messages(watch, task);
+    stop_where_interrupted(watch);
     if (progress_wanted_ && !ended) report_progress(watch, task);
   }
+}
+
+void CheckpointRunner::stop_where_interrupted(Watch& watch) {
+  if (!interruption_.asked()) return;
+  watch.stop = true;
+  if (!interruption_passed_on_) pass_on(communicator_, interruption_);
+  interruption_passed_on_ = true;
 }
 
 void CheckpointRunner::tell_others_of_failure(std::uint32_t task) {
@@ -180,6 +190,10 @@ void CheckpointRunner::tell_others_of_failure(std::uint32_t task) {
 
 void CheckpointRunner::read_messages(Watch& watch, std::uint32_t task) {
   while (const std::optional<SideMessage> message = communicator_.poll()) {
+    if (message->kind == SideMessage::Kind::kInterruption) {
+      interruption_.ask(static_cast<int>(message->value));
+      continue;
+    }
     if (message->checkpoint != task) continue;
     if (message->kind == SideMessage::Kind::kFailure) {
       watch.stop = true;
@@ -207,6 +221,10 @@ void CheckpointRunner::agree_on_failures() {
   for (const auto& worker : workers_) {
     if (!first.has_value()) first = worker->failure();
   }
+  // Ranks that had ended all the same have a whole checkpoint, which is kept.
+  const bool stopped =
+      std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->stopped(); });
+  if (!first.has_value() && stopped) first = interruption_.failure();
   agree(communicator_, first);
 }
 

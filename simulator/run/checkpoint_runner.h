@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/run/rank_worker.h"
 
@@ -33,9 +34,10 @@ class CheckpointRunner {
  public:
   // Collective. All references outlive the runner.
   CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
-                   Progress& progress);
+                   Progress& progress, Interruption& interruption);
 
-  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed.
+  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed,
+  // or was stopped because a process was asked to end.
   [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);
 
   // Collective. Reads back what the ranks' loaders were given. Throws as save().
@@ -59,6 +61,7 @@ class CheckpointRunner {
 
   void wait_for_ranks(Watch& watch, std::uint32_t task);
   void tell_others_of_failure(std::uint32_t task);
+  void stop_where_interrupted(Watch& watch);
   void read_messages(Watch& watch, std::uint32_t task);
   void report_progress(const Watch& watch, std::uint32_t task);
   void agree_on_failures();
@@ -68,6 +71,8 @@ class CheckpointRunner {
   Communicator& communicator_;
   std::vector<std::unique_ptr<RankWorker>>& workers_;
   Progress& progress_;
+  Interruption& interruption_;
+  bool interruption_passed_on_ = false;
   bool progress_wanted_ = false;
   storage::SteadyClock clock_;
   std::vector<std::uint64_t> written_by_process_;

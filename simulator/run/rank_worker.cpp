@@ -9,7 +9,6 @@
 
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
-#include "simulator/run/manifest.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -52,6 +51,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
       target_(storage::make_target(options, clock)),
       sources_(config, place.rank, module, clock),
       specs_(file_specs(config, place.rank, iteration_of(0))) {
+  if (options.backend != storage::Backend::kNull) manifest_.emplace(place.rank, specs_);
   const torch::ArchiveOptions archive = archive_options(config);
   for (const torch::FileSpec& spec : specs_) {
     file_bytes_.push_back(torch::archive_bytes(spec, archive));
@@ -62,6 +62,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
 void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
                          std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   set_iteration(specs_, place_.rank, iteration_of(job.ordinal));
   files_.clear();
   for (std::size_t i = 0; i < specs_.size(); ++i)
@@ -89,6 +90,7 @@ void RankWorker::run() {
     while (sequence_->advance() == SaveSequence::Status::kWaiting)
       wait_for_one();
     note_thread_times(before, thread_times());
+    stopped_ = sequence_->stopped();
     if (const std::optional<SaveError>& error = sequence_->error()) {
       fail({.code = ExitCode::kInputOutput, .message = sentence(*error)});
     }
@@ -107,11 +109,13 @@ void RankWorker::open_loader(long read_rank) {
 void RankWorker::prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
                               const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   loader_->prepare(job, read_bytes, stop);
 }
 
 void RankWorker::load() {
   if (std::optional<Failure> failure = loader_->run()) fail(std::move(*failure));
+  stopped_ = loader_->stopped();
 }
 
 RankLoad RankWorker::measured_load() const {
@@ -197,11 +201,9 @@ RankSave RankWorker::measured() const {
   return save;
 }
 
-std::string RankWorker::manifest_files() const {
-  std::vector<std::string> names;
-  for (const torch::FileSpec& spec : specs_)
-    names.push_back(spec.name);
-  return simulator::manifest_files(place_.rank, names, producer_->digests());
+std::string RankWorker::manifest_files() {
+  require(manifest_.has_value(), "a rank that writes nothing has no part in a manifest");
+  return manifest_->text(specs_, producer_->digests());
 }
 
 }  // namespace ckptsim::simulator

@@ -12,6 +12,7 @@
 #include "simulator/engine/save_sequence.h"
 #include "simulator/engine/thread_times.h"
 #include "simulator/run/file_sources.h"
+#include "simulator/run/manifest.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_loader.h"
 #include "simulator/run/result.h"
@@ -62,6 +63,7 @@ class RankWorker {
 
   // Of the last run() or load().
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] bool stopped() const { return stopped_; }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
@@ -74,7 +76,7 @@ class RankWorker {
   }
 
   [[nodiscard]] RankSave measured() const;
-  [[nodiscard]] std::string manifest_files() const;
+  [[nodiscard]] std::string manifest_files();
   [[nodiscard]] const RankPlace& place() const { return place_; }
   [[nodiscard]] std::span<const std::byte> buffer_memory() const { return target_->buffer_memory(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
@@ -94,6 +96,7 @@ class RankWorker {
   std::unique_ptr<RankLoader> loader_;
 
   std::vector<storage::torch::FileSpec> specs_;
+  std::optional<ManifestFiles> manifest_;  // none where nothing is written
   std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;
@@ -105,6 +108,7 @@ class RankWorker {
   std::int64_t wait_ns_ = 0;  // when profiled
   storage::torch::MakingSample sample_;
   std::optional<Failure> failure_;
+  bool stopped_ = false;
 };
 
 }  // namespace ckptsim::simulator

@@ -179,8 +179,8 @@ struct Environment {
 struct RunResult {
   std::string command;
   std::string started_utc;
-  std::string status;  // complete, failed
-  std::string failure;
+  std::string status;   // complete, interrupted, failed
+  std::string failure;  // the sentence that it ended with, unless complete
   RunConfig config;
   EffectiveSettings effective;
   Environment environment;
