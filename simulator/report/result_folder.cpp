@@ -12,6 +12,7 @@
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
+#include "storage/target/marked_directory.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -53,6 +54,17 @@ fs::path make_unique_folder(const fs::path& output, const RunResult& run) {
   return folder;
 }
 
+// There it would be foreign to the next run, which would then do nothing.
+void refuse_inside_marked(const fs::path& output) {
+  if (output.empty()) return;
+  const fs::path marked = storage::MarkedDirectory::marked_folder_around(output);
+  if (marked.empty()) return;
+  throw storage::UnsuitableTarget(
+      fmt::format("the result cannot go to \"{}\" inside {}, which is for checkpoints alone; name another "
+                  "folder with --output",
+                  output.string(), marked.string()));
+}
+
 }  // namespace
 
 ResultFolder::~ResultFolder() {
@@ -61,6 +73,7 @@ ResultFolder::~ResultFolder() {
 
 void ResultFolder::begin(const RunResult& run) {
   try {
+    refuse_inside_marked(output_);
     path_ = make_unique_folder(output_, run);
   } catch (const fs::filesystem_error& error) {
     throw storage::UnsuitableTarget(
@@ -82,6 +95,12 @@ void ResultFolder::begin(const RunResult& run) {
   if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
+void ResultFolder::append(const std::string& line) const {
+  const fs::path path = path_ / "journal.jsonl";
+  write_all(journal_, line + "\n", path);
+  if (fsync(journal_) != 0) fail("fsync", path);
+}
+
 void ResultFolder::checkpoint(const PassResult& pass) {
   const CheckpointResult& checkpoint = pass.checkpoints.back();
   append(journal_checkpoint(checkpoint));
@@ -99,17 +118,11 @@ void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
   const std::scoped_lock lock(kept_mutex_);
   for (PassResult& kept : kept_.passes) {
     if (kept.pass != pass || kept.warmup != warmup) continue;
-    for (CheckpointResult& of_pass : kept.checkpoints) {
-      if (of_pass.checkpoint == checkpoint) of_pass.load = load;
+    for (CheckpointResult& one : kept.checkpoints) {
+      if (one.checkpoint == checkpoint) one.load = load;
     }
     summarise_pass(kept);
   }
-}
-
-void ResultFolder::append(const std::string& line) const {
-  const fs::path path = path_ / "journal.jsonl";
-  write_all(journal_, line + "\n", path);
-  if (fsync(journal_) != 0) fail("fsync", path);
 }
 
 void ResultFolder::interrupted(const std::string& sentence) {

@@ -7,28 +7,33 @@
 
 namespace ckptsim::simulator {
 
-Loading::Loading(Communicator& communicator, const RunConfig& config, const RankLayout& layout,
-                 const Workspace& workspace)
-    : communicator_(communicator),
-      workspace_(workspace),
-      read_ranks_(load_ranks(layout.ranks, config.checkpoint.load_rank_shift)) {
-  check_files_are_reachable(layout.ranks, read_ranks_, workspace.groups(), config.storage.targets);
+std::uint64_t Loading::loads(std::uint64_t passes, std::uint64_t checkpoints) const {
+  if (each()) return passes * checkpoints;
+  return at_end() ? checkpoints : 0;
 }
 
-void Loading::open(const std::vector<std::unique_ptr<RankWorker>>& workers) {
+void Loading::assign(const Workspace& workspace) {
+  if (!wanted()) return;
+  read_ranks_ = load_ranks(layout_.ranks, config_.checkpoint.load_rank_shift);
+  check_files_are_reachable(layout_.ranks, read_ranks_, workspace.groups(), config_.storage.targets);
+}
+
+void Loading::open(std::vector<std::unique_ptr<RankWorker>>& workers) {
+  if (!wanted()) return;
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (const auto& worker : workers)
       worker->open_loader(read_ranks_[static_cast<std::size_t>(worker->place().rank)]);
   });
 }
 
-LoadResult Loading::load(CheckpointRunner& runner, const std::vector<std::unique_ptr<RankWorker>>& workers,
-                         std::int64_t checkpoint, const LoadJob& job) {
+LoadResult Loading::load(CheckpointRunner& runner, const Workspace& workspace,
+                         std::vector<std::unique_ptr<RankWorker>>& workers, std::int64_t checkpoint,
+                         const LoadJob& job) {
   const storage::Clock::Time start = clock_.now();
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers) {
       RankLoader& loader = worker->loader();
-      loader.drop_cached_pages(workspace_.folder_of(loader.read_rank(), checkpoint));
+      loader.drop_cached_pages(workspace.folder_of(loader.read_rank(), checkpoint));
     }
   });
   const std::int64_t prepare_ns = (clock_.now() - start).count();

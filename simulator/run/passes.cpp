@@ -30,14 +30,16 @@ void Passes::write_all() {
   const std::int64_t warmups = config_.checkpoint.warmup_passes;
   const std::int64_t passes = config_.checkpoint.passes;
   const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
-  const std::uint64_t all = static_cast<std::uint64_t>(warmups + passes) * checkpoints;
-  const std::uint64_t loads = config_.checkpoint.load == "each" ? all : checkpoints;
-  progress_.begin_run(all, result_.plan.file_bytes, means_.loading == nullptr ? 0 : loads);
+  const auto all = static_cast<std::uint64_t>(warmups + passes);
+  progress_.begin_run(all * checkpoints, result_.plan.file_bytes, means_.loading->loads(all, checkpoints));
   for (std::int64_t pass = 1; pass <= warmups; ++pass)
     one_pass(pass, true);
   for (std::int64_t pass = 1; pass <= passes; ++pass)
     one_pass(pass, false);
-  if (config_.checkpoint.load == "end") load_last_pass();
+  if (!means_.loading->at_end()) return;
+  PassResult& last = result_.passes.back();
+  for (std::size_t i = 0; i < checkpoints; ++i)
+    load_checkpoint(last, i, ordinal_ - checkpoints + i);
 }
 
 void Passes::one_pass(std::int64_t number, bool warmup) {
@@ -54,26 +56,21 @@ void Passes::one_pass(std::int64_t number, bool warmup) {
     summarise_pass(pass);
     keep(pass);
     progress_.end_checkpoint();
-    if (config_.checkpoint.load == "each") load(pass, pass.checkpoints.back(), ordinal_ - 1);
+    if (means_.loading->each()) load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
   }
 }
 
-void Passes::load(PassResult& pass, CheckpointResult& saved, std::uint64_t ordinal) {
+void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
   stop_where_asked(communicator_, interruption_);
+  CheckpointResult& saved = pass.checkpoints[index];
   progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
-  saved.load = means_.loading->load(runner_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
+  saved.load =
+      means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
   summarise_pass(pass);
   together(communicator_, ExitCode::kInputOutput, [&] {
     if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
   });
   progress_.end_load();
-}
-
-void Passes::load_last_pass() {
-  PassResult& last = result_.passes.back();
-  std::uint64_t ordinal = ordinal_ - last.checkpoints.size();
-  for (CheckpointResult& saved : last.checkpoints)
-    load(last, saved, ordinal++);
 }
 
 void Passes::keep(PassResult& pass) {

@@ -27,8 +27,7 @@ class Passes {
  private:
   void one_pass(std::int64_t number, bool warmup);
   void keep(PassResult& pass);
-  void load(PassResult& pass, CheckpointResult& saved, std::uint64_t ordinal);
-  void load_last_pass();
+  void load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal);
   [[nodiscard]] storage::OpenMode open_mode(bool first_pass) const;
   [[nodiscard]] Sink sink() const;
   void delete_checkpoints(PassResult& pass);

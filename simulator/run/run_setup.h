@@ -21,8 +21,8 @@ struct RunMeans {
   RankLayout layout;
   const storage::libtorch::Module* module = nullptr;  // LibTorch's writer, where it is asked for
   std::unique_ptr<Workspace> workspace;               // none with the backend null
-  std::unique_ptr<Loading> loading;                   // none where nothing is read back
   std::vector<std::unique_ptr<RankWorker>> workers;   // this process's ranks
+  std::unique_ptr<Loading> loading;
 
   [[nodiscard]] bool writes_nothing() const { return choice.backend == storage::Backend::kNull; }
 };
