@@ -10,9 +10,13 @@ namespace ckptsim::simulator {
 // end.
 [[nodiscard]] std::string result_json(const RunResult& run);
 
-// One line of the journal, without its newline: the header with the effective configuration, and a finished
-// checkpoint.
+// One line of the journal, without its newline: the header with the effective configuration; what was removed
+// of an earlier run, and what was done before a pass, where something was; a finished checkpoint; where the
+// run went on.
 [[nodiscard]] std::string journal_header(const RunResult& run);
+[[nodiscard]] std::string journal_removal(const Environment& environment);
+[[nodiscard]] std::string journal_pass(const PassResult& pass);
+[[nodiscard]] std::string journal_resume(const ResumeRecord& resume);
 [[nodiscard]] std::string journal_checkpoint(const CheckpointResult& checkpoint);
 
 // `plan CONFIG --json`: parameters, checkpoint_bytes (payload), files, ranks.
