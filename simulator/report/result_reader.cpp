@@ -86,9 +86,10 @@ class JournalReader {
  public:
   JournalReader(JournalContents& contents, const std::string& origin) : run_(contents.run), origin_(origin) {}
 
-  void read_line(json line) {
+  void read_line(std::string_view text) {
     ++number_;
     const std::string here = fmt::format("{}: line {}", origin_, number_);
+    json line = parse(text, here);
     within(here, [&] { read(std::move(line), here); });
   }
 
@@ -242,7 +243,7 @@ JournalContents read_journal(std::string_view text, const std::string& origin) {
     const std::string_view line = rest.substr(0, length);
     // A file system that lost power may have the length of a line, and zeros in its place.
     if (length + 1 == rest.size() && line.find('\0') != std::string_view::npos) break;
-    reader.read_line(parse(line, origin));
+    reader.read_line(line);
     contents.whole_bytes += length + 1;
   }
   if (contents.whole_bytes == 0) refuse(origin, "no journal: its first line is not there");
