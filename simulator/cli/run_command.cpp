@@ -113,16 +113,21 @@ simulator::Resume take_up(simulator::Communicator& communicator, const RunOption
     if (communicator.process() != 0) return;
     resume.earlier = folder.take_up(options.resume);
     refuse_other_run(*resume.earlier, config, options.resume);
-    for (const simulator::PassResult& pass : resume.earlier->passes)
-      resume.finished += pass.checkpoints.size();
+    for (const simulator::PassResult& pass : resume.earlier->passes) {
+      for (const simulator::CheckpointResult& checkpoint : pass.checkpoints) {
+        ++resume.finished;
+        if (checkpoint.load.has_value()) ++resume.loaded;
+      }
+    }
     const simulator::EffectiveSettings& effective = resume.earlier->effective;
-    known = simulator::pack({std::to_string(resume.finished), std::to_string(effective.checkpoints_per_pass),
+    known = simulator::pack({std::to_string(resume.finished), std::to_string(resume.loaded), std::to_string(effective.checkpoints_per_pass),
                              effective.checkpoints_reason});
   });
   const std::vector<std::string> field = simulator::unpack(communicator.broadcast(known));
   resume.finished = std::stoull(field[0]);
-  resume.checkpoints_per_pass = std::stoll(field[1]);
-  resume.checkpoints_reason = field[2];
+  resume.loaded = std::stoull(field[1]);
+  resume.checkpoints_per_pass = std::stoll(field[2]);
+  resume.checkpoints_reason = field[3];
   return resume;
 }
 
@@ -186,8 +191,7 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options,
   if (!options.resume.empty()) {
     request.resume = take_up(communicator, options, request.config, folder);
     const simulator::Resume& resume = *request.resume;
-    if (resume.finished ==
-        simulator::checkpoints_of(request.config.checkpoint, resume.checkpoints_per_pass)) {
+    if (simulator::is_complete(resume, request.config.checkpoint)) {
       simulator::together(communicator, ExitCode::kInputOutput, [&] {
         if (communicator.process() != 0) return;
         fmt::print(stderr, "ckptsim: {}: the run is complete, nothing is left to do\n",
@@ -257,7 +261,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   add_setting(*command, options, "--backend", "storage.backend", "auto, io_uring, direct, buffered or null");
   add_setting(*command, options, "--serializer", "storage.serializer",
               "What makes the files: stream, or libtorch (torch's own code)");
-  add_setting(*command, options, "--load", "checkpoint.load", "When checkpoints are read back: none");
+  add_setting(*command, options, "--load", "checkpoint.load",
+              "When checkpoints are read back: none, each (after each), end (those of the last pass)");
   command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
       ->allow_extra_args(false);
   command->add_option("--output", options->output, "Where the result's folder is made")

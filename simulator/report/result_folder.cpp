@@ -8,6 +8,7 @@
 
 #include "models/errors.h"
 #include "simulator/report/file_calls.h"
+#include "simulator/report/load_tables.h"
 #include "simulator/report/result_json.h"
 #include "simulator/report/result_reader.h"
 #include "simulator/report/table.h"
@@ -107,6 +108,18 @@ void ResultFolder::checkpoint(const PassResult& pass) {
   summarise_pass(kept_.passes.back());
 }
 
+void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
+  journal_.append(journal_load(pass, warmup, checkpoint, load) + "\n");
+  const std::scoped_lock lock(kept_mutex_);
+  for (PassResult& kept : kept_.passes) {
+    if (kept.pass != pass || kept.warmup != warmup) continue;
+    for (CheckpointResult& one : kept.checkpoints) {
+      if (one.checkpoint == checkpoint) one.load = load;
+    }
+    summarise_pass(kept);
+  }
+}
+
 void ResultFolder::interrupted(const std::string& sentence) {
   const std::scoped_lock lock(result_mutex_);
   if (ended_) return;
@@ -142,6 +155,8 @@ std::string checkpoints_csv(const RunResult& run) {
       {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
+  for (const std::string& column : load_columns())
+    table.columns.push_back({column});
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
@@ -164,6 +179,8 @@ std::string checkpoints_csv(const RunResult& run) {
         }
         row.push_back(fmt::format("{:.9f}", seconds(phase_ns)));
       }
+      for (std::string& cell : load_cells(checkpoint.load))
+        row.push_back(std::move(cell));
       table.rows.push_back(std::move(row));
     }
   }

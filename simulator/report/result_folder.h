@@ -25,6 +25,7 @@ class ResultFolder final : public Journal {
   void begin(const RunResult& run) override;  // makes the folder; the journal appears with its header line
   void removed(const RunResult& run) override;
   void checkpoint(const PassResult& pass) override;
+  void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
   [[nodiscard]] std::string place() const override { return path_.string(); }
 

@@ -128,6 +128,30 @@ SaveResult save_of(const json& object) {
   return save;
 }
 
+RankLoad rank_load_of(const json& object) {
+  RankLoad rank;
+  get(object, "rank", rank.rank);
+  get(object, "read_rank", rank.read_rank);
+  get(object, "host", rank.host);
+  get(object, "payload_bytes", rank.payload_bytes);
+  get(object, "file_bytes", rank.file_bytes);
+  get(object, "read_bytes", rank.read_bytes);
+  get(object, "blocks", rank.blocks);
+  get(object, "cached_bytes_before", rank.cached_bytes_before);
+  get(object, "duration_ns", rank.duration_ns);
+  for (std::size_t i = 0; i < kLoadPhases; ++i)
+    get(object.at("phases"), (std::string(kLoadPhaseNames[i]) + "_ns").c_str(), rank.phase_ns[i]);
+  get(object, "idle_ns", rank.idle_ns);
+  get(object, "cpu_ns", rank.cpu_ns);
+  get_or(object, "cpu_wait_ns", rank.cpu_wait_ns, -1);
+  const json& latency = object.at("latency");
+  get(latency, "p50_ns", rank.latency_p50_ns);
+  get(latency, "p99_ns", rank.latency_p99_ns);
+  get(latency, "p999_ns", rank.latency_p999_ns);
+  get(latency, "max_ns", rank.latency_max_ns);
+  return rank;
+}
+
 TargetEnvironment target_of(const json& object) {
   TargetEnvironment target;
   get(object, "target", target.target);
@@ -212,6 +236,24 @@ RunPlan plan_of(const json& object) {
   return plan;
 }
 
+LoadResult load_of(const json& object) {
+  LoadResult load;
+  get(object, "duration_ns", load.duration_ns);
+  get(object, "barrier_to_barrier_ns", load.barrier_to_barrier_ns);
+  get(object, "prepare_ns", load.prepare_ns);
+  get(object, "payload_bytes", load.payload_bytes);
+  get(object, "file_bytes", load.file_bytes);
+  get(object, "straggler_rank", load.straggler_rank);
+  get(object, "skew", load.skew);
+  get(object, "idle_share", load.idle_share);
+  get(object, "cached_bytes_before", load.cached_bytes_before);
+  get(object, "cached_share", load.cached_share);
+  get(object, "load_from_cache", load.from_cache);
+  for (const json& rank : object.at("ranks"))
+    load.ranks.push_back(rank_load_of(rank));
+  return load;
+}
+
 CheckpointResult checkpoint_of(const json& object) {
   CheckpointResult checkpoint;
   get(object, "pass", checkpoint.pass);
@@ -228,6 +270,7 @@ CheckpointResult checkpoint_of(const json& object) {
   get(engine, "manifest_ns", checkpoint.engine.manifest_ns);
   get(engine, "journal_ns", checkpoint.engine.journal_ns);
   checkpoint.save = save_of(object.at("save"));
+  if (const json& load = object.at("load"); !load.is_null()) checkpoint.load = load_of(load);
   return checkpoint;
 }
 
@@ -239,6 +282,14 @@ PassResult pass_of(const json& object) {
   get(object, "trim_ns", pass.trim_ns);
   for (const json& checkpoint : object.at("checkpoints"))
     pass.checkpoints.push_back(checkpoint_of(checkpoint));
+  if (!object.at("load_average_s").is_null()) {
+    LoadAverages& load = pass.load.emplace();
+    get(object, "load_average_s", load.average_s);
+    get(object, "load_stdev_s", load.stdev_s);
+    get(object, "load_min_s", load.min_s);
+    get(object, "load_max_s", load.max_s);
+    get(object, "load_throughput_gb_per_s", load.throughput_gb_per_s);
+  }
   // Without a checkpoint that counts there are no figures, and the writer's own rule makes them null again.
   if (counted(pass) == 0) return pass;
   get(object, "save_average_s", pass.average_s);

@@ -13,6 +13,7 @@ namespace ckptsim::simulator {
 [[nodiscard]] EffectiveSettings effective_of(const nlohmann::json& json);
 [[nodiscard]] Environment environment_of(const nlohmann::json& json);
 [[nodiscard]] RunPlan plan_of(const nlohmann::json& json);
+[[nodiscard]] LoadResult load_of(const nlohmann::json& json);
 [[nodiscard]] CheckpointResult checkpoint_of(const nlohmann::json& json);
 [[nodiscard]] PassResult pass_of(const nlohmann::json& json);
 [[nodiscard]] ResumeRecord resume_of(const nlohmann::json& json);

@@ -108,6 +108,8 @@ class JournalReader {
       read_pass(line, here);
     } else if (type == "\"checkpoint\"") {
       read_checkpoint(line, here);
+    } else if (type == "\"load\"") {
+      read_load(line, here);
     } else if (type == "\"resume\"") {
       static const json schema = schema_of_definition("resume");
       check(schema, line, here);
@@ -200,6 +202,33 @@ class JournalReader {
     }
     run_.passes.back().checkpoints.push_back(std::move(checkpoint));
     summarise_pass(run_.passes.back());
+  }
+
+  // Checkpoints are read back in order, and each before the next pass begins.
+  void read_load(const json& line, const std::string& here) {
+    static const json schema = [] {
+      json part = schema_of_definition("checkpoint");
+      const json properties = part.at("properties");
+      part["required"] = {"pass", "warmup", "checkpoint", "load"};
+      part["properties"] = json::object();
+      for (const json& key : part.at("required"))
+        part["properties"][key.get<std::string>()] = properties.at(key.get<std::string>());
+      part["properties"]["load"] = {{"$ref", "#/definitions/load"}};
+      return part;
+    }();
+    check(schema, line, here);
+    const Position is{integer_of(line, "pass"), line.at("warmup").get<bool>(), integer_of(line, "checkpoint")};
+    if (!run_.passes.empty()) {
+      PassResult& pass = run_.passes.back();
+      for (CheckpointResult& checkpoint : pass.checkpoints) {
+        if (checkpoint.load.has_value()) continue;
+        if (is != Position{checkpoint.pass, checkpoint.warmup, checkpoint.checkpoint}) break;
+        checkpoint.load = load_of(line.at("load"));
+        summarise_pass(pass);
+        return;
+      }
+    }
+    throw storage::FormatError(fmt::format("{} is not the one to be read back", position_words(is)));
   }
 
   RunResult& run_;

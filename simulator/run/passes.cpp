@@ -26,11 +26,27 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
       result_(result),
       runner_(communicator, means.workers, progress, interruption) {}
 
-void Passes::write_from(std::uint64_t ordinal, bool redone) {
+void Passes::write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded) {
+  const auto per_pass = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
   const std::uint64_t end = checkpoints_of(config_.checkpoint, result_.effective.checkpoints_per_pass);
-  progress_.begin_run(end - ordinal, result_.plan.file_bytes);
-  for (ordinal_ = ordinal; ordinal_ < end; ++ordinal_)
+  progress_.begin_run(end - ordinal, result_.plan.file_bytes,
+                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass) - loaded);
+  ordinal_ = ordinal;
+  // Interrupted between a checkpoint and its load.
+  if (means_.loading->each() && loaded < ordinal) load_last();
+  while (ordinal_ < end) {
     write_next(redone && ordinal_ == ordinal);
+    ++ordinal_;
+    if (means_.loading->each()) load_last();
+  }
+  if (!means_.loading->at_end()) return;
+  for (std::uint64_t i = loaded; i < per_pass; ++i)
+    load_checkpoint(result_.passes.back(), i, end - per_pass + i);
+}
+
+void Passes::load_last() {
+  PassResult& pass = result_.passes.back();
+  load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
 }
 
 void Passes::write_next(bool redone) {
@@ -63,6 +79,19 @@ PassResult& Passes::begin_pass(const Position& position) {
 // Warm-ups count: nothing was there before it, whatever comes between passes.
 bool Passes::in_first_pass() const {
   return ordinal_ < static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
+}
+
+void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
+  stop_where_asked(communicator_, interruption_);
+  CheckpointResult& saved = pass.checkpoints[index];
+  progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
+  saved.load =
+      means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
+  summarise_pass(pass);
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
+  });
+  progress_.end_load();
 }
 
 void Passes::keep(PassResult& pass) {

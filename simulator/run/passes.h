@@ -23,15 +23,18 @@ class Passes {
          Progress& progress, Interruption& interruption, const storage::Clock& clock, RunResult& result);
 
   // Collective: from checkpoint number `ordinal` (from 0, over the whole run) to the last. `redone`: the
-  // first of them is written over what is left of an attempt at it. Throws RunFailure alike on all processes;
+  // first of them is written over what is left of an attempt at it. `loaded`: how many were read back
+  // already, where checkpoints are. Throws RunFailure alike on all processes;
   // what was finished before stands in the result.
-  void write_from(std::uint64_t ordinal, bool redone);
+  void write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded);
 
  private:
   void write_next(bool redone);
   [[nodiscard]] PassResult& begin_pass(const Position& position);
   [[nodiscard]] bool in_first_pass() const;
   void keep(PassResult& pass);
+  void load_last();
+  void load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal);
   [[nodiscard]] storage::OpenMode open_mode() const;
   [[nodiscard]] Sink sink() const;
   void delete_checkpoints(PassResult& pass);

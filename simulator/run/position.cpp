@@ -9,6 +9,13 @@ std::uint64_t checkpoints_of(const CheckpointConfig& config, std::int64_t checkp
          static_cast<std::uint64_t>(checkpoints_per_pass);
 }
 
+std::uint64_t loads_of(const CheckpointConfig& config, std::uint64_t finished,
+                       std::int64_t checkpoints_per_pass) {
+  if (config.load == "each") return finished;
+  const bool written = finished == checkpoints_of(config, checkpoints_per_pass);
+  return config.load == "end" && written ? static_cast<std::uint64_t>(checkpoints_per_pass) : 0;
+}
+
 Position position_of(std::uint64_t ordinal, const CheckpointConfig& config,
                      std::int64_t checkpoints_per_pass) {
   const auto per_pass = static_cast<std::uint64_t>(checkpoints_per_pass);

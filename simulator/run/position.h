@@ -18,6 +18,10 @@ struct Position {
 // How many checkpoints a run writes, warm-ups included.
 [[nodiscard]] std::uint64_t checkpoints_of(const CheckpointConfig& config, std::int64_t checkpoints_per_pass);
 
+// How many of them have been read back once `finished` are finished.
+[[nodiscard]] std::uint64_t loads_of(const CheckpointConfig& config, std::uint64_t finished,
+                                     std::int64_t checkpoints_per_pass);
+
 // The checkpoint number `ordinal` of a run, from 0: warm-up passes first.
 [[nodiscard]] Position position_of(std::uint64_t ordinal, const CheckpointConfig& config,
                                    std::int64_t checkpoints_per_pass);

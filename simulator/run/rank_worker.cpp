@@ -100,6 +100,27 @@ void RankWorker::run() {
   }
 }
 
+void RankWorker::open_loader(long read_rank) {
+  loader_ = std::make_unique<RankLoader>(config_, read_rank, *target_, clock_);
+}
+
+void RankWorker::prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
+                              const std::atomic<bool>& stop) {
+  failure_.reset();
+  loader_->prepare(job, read_bytes, stop);
+}
+
+void RankWorker::load() {
+  if (std::optional<Failure> failure = loader_->run()) fail(std::move(*failure));
+}
+
+RankLoad RankWorker::measured_load() const {
+  RankLoad load = loader_->measured();
+  load.rank = place_.rank;
+  load.host = place_.host;
+  return load;
+}
+
 void RankWorker::wait_for_one() {
   storage::Completion completion;
   const storage::Clock::Time start = profiled_ ? clock_.now() : storage::Clock::Time{};

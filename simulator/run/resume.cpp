@@ -91,26 +91,45 @@ std::string word(bool value) {
 
 }  // namespace
 
-ResumePlan plan_resume(std::uint64_t finished, const CheckpointConfig& config,
-                       std::int64_t checkpoints_per_pass) {
-  require(finished < checkpoints_of(config, checkpoints_per_pass), "a complete run is not resumed");
-  const auto at = [&](std::uint64_t ordinal) { return position_of(ordinal, config, checkpoints_per_pass); };
-  const auto per_pass = static_cast<std::uint64_t>(checkpoints_per_pass);
-  const std::uint64_t in_pass = finished % per_pass;  // that are finished of the pass that it goes on in
-  const std::uint64_t pass_begin = finished - in_pass;
-  const bool meets_new_files = pass_begin == 0 || config.between_passes == "delete";
+bool is_complete(const Resume& resume, const CheckpointConfig& config) {
+  const std::uint64_t all = checkpoints_of(config, resume.checkpoints_per_pass);
+  return resume.finished == all && resume.loaded == loads_of(config, all, resume.checkpoints_per_pass);
+}
 
-  ResumePlan plan{.next = at(finished), .is_new = finished == 0};
-  for (std::uint64_t ordinal = pass_begin; ordinal < finished; ++ordinal)
-    plan.present.push_back(at(ordinal));
-  if (meets_new_files) {
-    // At a pass's begin everything goes anyway.
-    plan.removes_files = in_pass > 0;
+ResumePlan plan_resume(const Resume& resume, const CheckpointConfig& config) {
+  require(!is_complete(resume, config), "a complete run is not resumed");
+  const auto at = [&](std::uint64_t ordinal) {
+    return position_of(ordinal, config, resume.checkpoints_per_pass);
+  };
+  const auto per_pass = static_cast<std::uint64_t>(resume.checkpoints_per_pass);
+  const std::uint64_t finished = resume.finished;
+  const std::uint64_t all = checkpoints_of(config, resume.checkpoints_per_pass);
+  ResumePlan plan{.is_new = finished == 0};
+  if (finished == all) {  // only reading back is left
+    for (std::uint64_t ordinal = all - per_pass; ordinal < all; ++ordinal)
+      plan.present.push_back(at(ordinal));
+    plan.next = config.load == "end" ? at(all - per_pass + resume.loaded) : at(all - 1);
     return plan;
   }
-  plan.replaces = at(finished - per_pass);
-  for (std::uint64_t ordinal = finished + 1 - per_pass; ordinal < pass_begin; ++ordinal)
+  plan.next = at(finished);
+  const std::uint64_t in_pass = finished % per_pass;  // that are finished of the pass that it goes on in
+  const std::uint64_t pass_begin = finished - in_pass;
+  for (std::uint64_t ordinal = pass_begin; ordinal < finished; ++ordinal)
     plan.present.push_back(at(ordinal));
+  if (pass_begin == 0 || config.between_passes == "delete") {
+    plan.removes_files = in_pass > 0;  // at a pass's begin everything goes anyway
+  } else {
+    plan.replaces = at(finished - per_pass);
+    for (std::uint64_t ordinal = finished + 1 - per_pass; ordinal < pass_begin; ++ordinal)
+      plan.present.push_back(at(ordinal));
+  }
+  const bool reads_last = resume.loaded < loads_of(config, finished, resume.checkpoints_per_pass);
+  if (reads_last && in_pass == 0) {
+    const Position last = at(finished - 1);
+    if (std::find(plan.present.begin(), plan.present.end(), last) == plan.present.end())
+      plan.present.push_back(last);
+  }
+  if (reads_last) plan.next = at(finished - 1);
   return plan;
 }
 

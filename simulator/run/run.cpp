@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "simulator/engine/failure.h"
 #include "simulator/run/passes.h"
@@ -44,7 +45,7 @@ class Run {
     try {
       make_ready(start);
       Passes(communicator_, request_, setup_.means(), journal_, progress_, interruption_, clock_, result_)
-          .write_from(start.ordinal, start.redone);
+          .write_from(start.ordinal, start.redone, start.loaded);
       result_.status = "complete";
     } catch (const RunFailure& failure) {
       result_.status = failure.code() == ExitCode::kInterrupted ? "interrupted" : "failed";
@@ -90,6 +91,7 @@ class Run {
   // Which checkpoint is the first to be written, and what goes before it.
   struct Start {
     std::uint64_t ordinal = 0;
+    std::uint64_t loaded = 0;
     bool removes_run = true;
     std::optional<std::int64_t> removes_checkpoint;
     bool redone = false;
@@ -100,16 +102,34 @@ class Run {
     together(communicator_, ExitCode::kUsage, [&] {
       if (resume.earlier.has_value()) require_same_choices(*resume.earlier, result_);
     });
-    const ResumePlan plan =
-        plan_resume(resume.finished, request_.config.checkpoint, resume.checkpoints_per_pass);
-    Start start{.ordinal = resume.finished, .removes_run = plan.is_new};
+    const ResumePlan plan = plan_resume(resume, request_.config.checkpoint);
+    Start start{.ordinal = resume.finished, .loaded = resume.loaded, .removes_run = plan.is_new};
     if (Workspace* workspace = setup_.means().workspace.get(); workspace != nullptr) {
       require_present(*workspace, request_.config, plan);
       start.redone = is_redone(communicator_, *workspace, request_.config, plan);
-      if (plan.removes_files) start.removes_checkpoint = plan.next.checkpoint;
+      // Not `next`, which may be to be read first.
+      const Position unwritten =
+          position_of(resume.finished, request_.config.checkpoint, resume.checkpoints_per_pass);
+      if (plan.removes_files) start.removes_checkpoint = unwritten.checkpoint;
     }
-    if (resume.earlier.has_value()) go_on_from(*resume.earlier, plan);
+    if (resume.earlier.has_value()) {
+      go_on_from(*resume.earlier, plan);
+    } else {
+      result_.passes = passes_of(resume);
+    }
     return start;
+  }
+
+  // The passes so far, without figures, for processes that do not have them.
+  [[nodiscard]] std::vector<PassResult> passes_of(const Resume& resume) const {
+    std::vector<PassResult> passes;
+    for (std::uint64_t ordinal = 0; ordinal < resume.finished; ++ordinal) {
+      const auto [pass, warmup, checkpoint] =
+          position_of(ordinal, request_.config.checkpoint, resume.checkpoints_per_pass);
+      if (checkpoint == 1) passes.push_back({.pass = pass, .warmup = warmup});
+      passes.back().checkpoints.push_back({.pass = pass, .warmup = warmup, .checkpoint = checkpoint});
+    }
+    return passes;
   }
 
   void go_on_from(const RunResult& earlier, const ResumePlan& plan) {

@@ -23,7 +23,9 @@ class Journal {
   virtual void begin(const RunResult& run) = 0;         // conditions are known, nothing is written yet
   virtual void removed(const RunResult& /*run*/) {}     // what an earlier run of that name left
   virtual void checkpoint(const PassResult& pass) = 0;  // its last one is new; durable when this returns
-  virtual void end(const RunResult& run) = 0;           // complete, interrupted or failed
+  virtual void load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
+                    const LoadResult& load) = 0;  // durable when it returns
+  virtual void end(const RunResult& run) = 0;     // complete, interrupted or failed
 
   // What --resume takes; empty where a run cannot be resumed.
   [[nodiscard]] virtual std::string place() const { return {}; }

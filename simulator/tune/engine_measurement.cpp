@@ -25,6 +25,8 @@ class NoJournal final : public Journal {
  public:
   void begin(const RunResult& /*run*/) override {}
   void checkpoint(const PassResult& /*pass*/) override {}
+  void load(std::int64_t /*pass*/, bool /*warmup*/, std::int64_t /*checkpoint*/,
+            const LoadResult& /*load*/) override {}
   void end(const RunResult& /*run*/) override {}
 };
 

@@ -99,6 +99,19 @@ TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
   EXPECT_EQ(text_of(late.path() / "result.json"), result_json(run));
 }
 
+TEST_F(ResultFolderTest, EachLoadIsALineOfTheJournal) {
+  const RunResult run = testing::example_run_with_loads();
+  ResultFolder folder(output_);
+  folder.begin(run);
+  folder.load(3, false, 2, *run.passes[3].checkpoints[1].load);
+  const std::vector<std::string> lines = lines_of(folder.path() / "journal.jsonl");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(
+      lines[1].rfind(R"({"type":"load","pass":3,"warmup":false,"checkpoint":2,"load":{"duration_s":0.3,)", 0),
+      0U)
+      << lines[1];
+}
+
 TEST_F(ResultFolderTest, TwoRunsOfOneSecondHaveAFolderEach) {
   const RunResult run = testing::example_run();
   ResultFolder first(output_);
