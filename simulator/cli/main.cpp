@@ -51,11 +51,12 @@ int parse_and_run(int argc, char** argv) {
   ckptsim::cli::add_plan_command(app, exit_code);
   ckptsim::cli::add_inspect_command(app, exit_code);
   ckptsim::cli::add_tune_command(app, exit_code);
+  ckptsim::cli::add_clean_command(app, exit_code);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     return report(ExitCode::kUsage,
                   (std::string(argv[1]) + " is not a command of this version; there are run, plan, "
-                                          "inspect and tune")
+                                          "inspect, tune and clean")
                       .c_str());
   }
   try {

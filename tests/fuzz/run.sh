@@ -24,7 +24,7 @@ fuzz_one() {
   mkdir -p "build/fuzz/corpus/$name"
   if "$programs/fuzz_$name" "${limits[@]}" -max_total_time="$seconds" -artifact_prefix="build/fuzz/findings/$name-" \
     -dict="tests/fuzz/dictionaries/$2.dict" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" </dev/null >"$log" 2>&1; then
-    echo "$name: $(grep -a ' DONE ' "$log" | tr -s '\t ' ' ')"
+    echo "$name: $(grep -a 'DONE  ' "$log" | tr -s '\t ' ' ')"
   else
     tail -n 60 "$log"
     echo "$name failed: the input is named above; $programs/fuzz_$name INPUT shows it again"
