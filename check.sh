@@ -39,5 +39,8 @@ configure asan
 cmake --build --preset asan -j "$jobs"
 run_tests asan
 
+step "Bad files: 20 seconds of libFuzzer for each reader"
+tests/fuzz/run.sh 20
+
 step "Tests"
 run_tests dev

@@ -2,8 +2,8 @@
 
 build_packages=(build-essential cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libvalijson-dev
   libisal-dev zlib1g-dev liburing-dev libopenmpi-dev openmpi-bin)
-check_packages=(libtorch-dev python3 python3-torch python3-mpi4py python3-jsonschema libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy
-  strace util-linux e2fsprogs iproute2 git fio zstd)
+check_packages=(libtorch-dev python3 python3-torch python3-mpi4py python3-jsonschema libgtest-dev libgmock-dev libbenchmark-dev clang clang-format clang-tidy
+  libclang-rt-dev strace util-linux e2fsprogs iproute2 git fio zstd)
 
 # Installs those of the named packages that are missing: as root, with sudo, or not at all but saying how.
 install_packages() {

@@ -172,7 +172,7 @@ class ResultKeeper {
           try {
             folder.interrupted(simulator::interruption_words(interruption.signal()));
           } catch (const std::exception& error) {
-            fmt::print(stderr, "ckptsim: {}\n", error.what());
+            fmt::print(stderr, "ckptsim: {}\n", storage::printable(error.what()));
           }
         }) {}
 

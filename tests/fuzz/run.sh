@@ -24,7 +24,7 @@ fuzz_one() {
   mkdir -p "build/fuzz/corpus/$name"
   if "$programs/fuzz_$name" "${limits[@]}" -max_total_time="$seconds" -artifact_prefix="build/fuzz/findings/$name-" \
     -dict="tests/fuzz/dictionaries/$2.dict" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" </dev/null >"$log" 2>&1; then
-    echo "$name: $(grep -a ' DONE ' "$log" | tr -s '\t ' ' ')"
+    echo "$name: $(grep -a 'DONE  ' "$log" | tr -s '\t ' ' ')"
   else
     tail -n 60 "$log"
     echo "$name failed: the input is named above; $programs/fuzz_$name INPUT shows it again"
@@ -40,7 +40,7 @@ if [ "${1-}" = --keep ]; then
   for name in "${!dictionary[@]}"; do
     kept="tests/fuzz/corpus/$name"
     mkdir -p "$kept.new" "$kept" "build/fuzz/corpus/$name"
-    "$programs/fuzz_$name" -set_cover_merge=1 "${limits[@]}" -max_len=6144 "$kept.new" "$seeds/$name" "$kept" "build/fuzz/corpus/$name" \
+    "$programs/fuzz_$name" -set_cover_merge=1 "${limits[@]}" -max_len=8192 "$kept.new" "$seeds/$name" "$kept" "build/fuzz/corpus/$name" \
       </dev/null >"build/fuzz/keep-$name.log" 2>&1 || { tail -n 60 "build/fuzz/keep-$name.log"; exit 1; }
     rm -rf "$kept"
     mv "$kept.new" "$kept"
