@@ -41,6 +41,8 @@ class RankLoader {
   // rank.
   [[nodiscard]] std::optional<Failure> run();
 
+  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
+
   // Without rank and host.
   [[nodiscard]] RankLoad measured() const;
 

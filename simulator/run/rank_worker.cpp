@@ -62,6 +62,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
 void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
                          std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   set_iteration(specs_, place_.rank, iteration_of(job.ordinal));
   files_.clear();
   for (std::size_t i = 0; i < specs_.size(); ++i)
@@ -88,6 +89,7 @@ void RankWorker::run() {
     sequence_->start();
     while (sequence_->advance() == SaveSequence::Status::kWaiting)
       wait_for_one();
+    stopped_ = sequence_->stopped();
     note_thread_times(before, thread_times());
     if (const std::optional<SaveError>& error = sequence_->error()) {
       fail({.code = ExitCode::kInputOutput, .message = sentence(*error)});
@@ -107,11 +109,13 @@ void RankWorker::open_loader(long read_rank) {
 void RankWorker::prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
                               const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   loader_->prepare(job, read_bytes, stop);
 }
 
 void RankWorker::load() {
   if (std::optional<Failure> failure = loader_->run()) fail(std::move(*failure));
+  stopped_ = loader_->stopped();
 }
 
 RankLoad RankWorker::measured_load() const {
@@ -150,7 +154,7 @@ void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes&
 }
 
 void RankWorker::check_sizes() {
-  if (config_.storage.backend == "null" || failure_.has_value() || sequence_->stopped()) return;
+  if (config_.storage.backend == "null" || failure_.has_value() || stopped_) return;
   for (const PlannedFile& file : files_) {
     std::error_code error;
     const std::uint64_t found = std::filesystem::file_size(file.path, error);
