@@ -29,6 +29,7 @@
 #include "simulator/report/run_tables.h"
 #include "simulator/report/version.h"
 #include "simulator/run/run.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::cli {
 namespace {
@@ -215,14 +216,14 @@ int run_command(const RunOptions& options) {
   try {
     return run_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
-    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
+    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
     // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
     // launcher end them.
     if (communicator->processes() == 1) throw;
     fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
-               error.what());
+               storage::printable(error.what()));
     std::_Exit(static_cast<int>(ExitCode::kInputOutput));
   }
 }
