@@ -76,8 +76,10 @@ TEST(ResultReader, EveryChangeOfAFigureIsSeen) {
     node = node.get<std::int64_t>() + 1;
     try {
       const json again = json::parse(result_json(read_result(root.dump(), "x")));
-      if (again != original) ++changed;
-      else ADD_FAILURE() << "a change from " << before << " is lost";
+      if (again != original)
+        ++changed;
+      else
+        ADD_FAILURE() << "a change from " << before << " is lost";
     } catch (const storage::FormatError&) {
       ++changed;
     }
@@ -168,7 +170,8 @@ TEST(JournalReader, HoldsWhatTheResultHolds) {
 
 TEST(JournalReader, ATornLastLineIsLeftOutWhereverItIsTorn) {
   const RunResult run = journaled_run();
-  const std::string whole = journal_header(run) + "\n" + journal_checkpoint(run.passes[0].checkpoints[0]) + "\n";
+  const std::string whole =
+      journal_header(run) + "\n" + journal_checkpoint(run.passes[0].checkpoints[0]) + "\n";
   const std::string line = journal_checkpoint(run.passes[0].checkpoints[1]) + "\n";
   for (std::size_t length = 0; length < line.size(); length += 97)
     EXPECT_EQ(read_journal(whole + line.substr(0, length), "j").whole_bytes, whole.size());
