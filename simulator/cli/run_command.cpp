@@ -121,8 +121,8 @@ simulator::Resume take_up(simulator::Communicator& communicator, const RunOption
       }
     }
     const simulator::EffectiveSettings& effective = resume.earlier->effective;
-    known = simulator::pack({std::to_string(resume.finished), std::to_string(resume.loaded), std::to_string(effective.checkpoints_per_pass),
-                             effective.checkpoints_reason});
+    known = simulator::pack({std::to_string(resume.finished), std::to_string(resume.loaded),
+                             std::to_string(effective.checkpoints_per_pass), effective.checkpoints_reason});
   });
   const std::vector<std::string> field = simulator::unpack(communicator.broadcast(known));
   resume.finished = std::stoull(field[0]);

@@ -355,10 +355,10 @@ std::string journal_resume(const ResumeRecord& resume) {
 
 std::string journal_load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
   const Json line = {{"type", "load"},
-                      {"pass", pass},
-                      {"warmup", warmup},
-                      {"checkpoint", checkpoint},
-                      {"load", to_json(load)}};
+                     {"pass", pass},
+                     {"warmup", warmup},
+                     {"checkpoint", checkpoint},
+                     {"load", to_json(load)}};
   return text_of(line, -1);
 }
 

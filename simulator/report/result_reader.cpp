@@ -217,7 +217,8 @@ class JournalReader {
       return part;
     }();
     check(schema, line, here);
-    const Position is{integer_of(line, "pass"), line.at("warmup").get<bool>(), integer_of(line, "checkpoint")};
+    const Position is{integer_of(line, "pass"), line.at("warmup").get<bool>(),
+                      integer_of(line, "checkpoint")};
     if (!run_.passes.empty()) {
       PassResult& pass = run_.passes.back();
       for (CheckpointResult& checkpoint : pass.checkpoints) {

@@ -23,7 +23,7 @@ struct Resume {
 
 // How it goes on.
 struct ResumePlan {
-  Position next;  // to be written, or read back
+  Position next;               // to be written, or read back
   bool is_new = false;         // nothing is finished: it begins as a new run does, which removes all there is
   bool removes_files = false;  // `next` meets new files: what an attempt at it left goes first
   // What stands in the folder of `next` as long as nobody has begun to write `next` there. Once its manifest

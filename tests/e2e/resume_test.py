@@ -251,6 +251,36 @@ class Resume(EndToEnd):
             os.kill(process.pid, signal.SIGTERM)
             process.communicate(timeout=30)
 
+    def test_a_load_that_was_interrupted_is_done_again(self):
+        for load, saved in (("each", 1), ("end", 6)):
+            with self.subTest(load):
+                self.output = f"results-{load}"
+                config = tiny.write_config(self.folder, load=load)
+                target = self.target(load)
+                words = [str(config), "--target", str(target), "--backend", "direct", "--output",
+                         str(self.folder / self.output)]
+                # Reads take half a second each; the manifests and the pages of the target are not read by pread64.
+                slow = ["strace", "-f", "-qq", "-o", str(self.folder / f"slow-{load}"), "-e", "trace=pread64", "-e",
+                        "inject=pread64:delay_enter=500000"]
+                with subprocess.Popen([*slow, BINARY, "run", *words, "--progress", "plain"], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True, env=environment()) as process:
+                    for _ in range(saved):
+                        self.assertIn(" done", process.stderr.readline())
+                    program = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+                    os.kill(int(program), signal.SIGTERM)
+                    _, stderr = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130, stderr)
+                folder = next((self.folder / self.output).iterdir())
+                types = [line["type"] for line in tiny.journal_lines(folder)[0]]
+                self.assertEqual(types, ["run"] + saved * ["checkpoint"])
+                result = self.resume(words, folder)
+                loads = [each["load"] for one in result["passes"] for each in one["checkpoints"]]
+                expected = 6 * [True] if load == "each" else 4 * [False] + 2 * [True]
+                self.assertEqual([each is not None for each in loads], expected)
+                self.assertEqual([line["type"] for line in tiny.journal_lines(folder)[0]].count("load"), sum(expected))
+                again = self.ckptsim("run", *words, "--resume", folder)
+                self.assertIn("the run is complete", again.stderr)
+
     def test_without_a_drive(self):
         config = tiny.write_config(self.folder, pause_seconds=0.05)
         words = [str(config), "--backend", "null", "--output", str(self.folder / "results")]
