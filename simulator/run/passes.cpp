@@ -1,0 +1,152 @@
+#include "simulator/run/passes.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "simulator/engine/failure.h"
+#include "simulator/run/manifest.h"
+
+namespace ckptsim::simulator {
+
+Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& means, Journal& journal,
+               Progress& progress, const storage::Clock& clock, RunResult& result)
+    : communicator_(communicator),
+      config_(request.config),
+      profile_(request.profile),
+      means_(means),
+      workspace_(means.workspace.get()),
+      journal_(journal),
+      progress_(progress),
+      clock_(clock),
+      result_(result),
+      runner_(communicator, means.workers, progress) {}
+
+void Passes::write_all() {
+  const std::int64_t warmups = config_.checkpoint.warmup_passes;
+  const std::int64_t passes = config_.checkpoint.passes;
+  const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
+  progress_.begin_run(static_cast<std::uint64_t>(warmups + passes) * checkpoints, result_.plan.file_bytes);
+  for (std::int64_t pass = 1; pass <= warmups; ++pass)
+    one_pass(pass, true);
+  for (std::int64_t pass = 1; pass <= passes; ++pass)
+    one_pass(pass, false);
+}
+
+void Passes::one_pass(std::int64_t number, bool warmup) {
+  // In the result from its first checkpoint on, so that a failure later in the pass loses none.
+  result_.passes.push_back({.pass = number, .warmup = warmup});
+  PassResult& pass = result_.passes.back();
+  const bool first = result_.passes.size() == 1;
+  if (!first && config_.checkpoint.between_passes == "delete") delete_checkpoints(pass);
+  for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
+    const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
+    pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
+    pass.checkpoints.back().pause_ns = pause_ns;
+    summarise_pass(pass);
+    keep(pass.checkpoints.back());
+    progress_.end_checkpoint();
+  }
+}
+
+void Passes::keep(CheckpointResult& checkpoint) {
+  const storage::Clock::Time start = clock_.now();
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    if (communicator_.process() == 0) journal_.checkpoint(checkpoint);
+  });
+  checkpoint.engine.journal_ns = (clock_.now() - start).count();
+}
+
+storage::OpenMode Passes::open_mode(bool first_pass) const {
+  const std::string& policy = config_.checkpoint.between_passes;
+  if (first_pass || policy == "delete") return storage::OpenMode::kNew;
+  return policy == "overwrite" ? storage::OpenMode::kOverwrite : storage::OpenMode::kTruncate;
+}
+
+Sink Passes::sink() const {
+  if (means_.writes_nothing()) return Sink::kNowhere;
+  const bool synced = means_.choice.direct_io() || config_.checkpoint.fsync != "off";
+  return synced ? Sink::kDrive : Sink::kPageCache;
+}
+
+void Passes::delete_checkpoints(PassResult& pass) {
+  if (workspace_ == nullptr) return;
+  const storage::Clock::Time start = clock_.now();
+  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass);
+  const storage::Clock::Time deleted = clock_.now();
+  pass.delete_ns = (deleted - start).count();
+  if (!config_.checkpoint.trim) return;
+  workspace_->trim();
+  pass.trim_ns = (clock_.now() - deleted).count();
+}
+
+CheckpointResult Passes::save_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint,
+                                         storage::OpenMode open_mode) {
+  CheckpointResult result{.pass = pass, .warmup = warmup, .checkpoint = checkpoint};
+  progress_.begin_checkpoint(pass, warmup, checkpoint);
+
+  const storage::Clock::Time start = clock_.now();
+  const std::map<long, std::string> folders = make_folders(checkpoint);
+  result.prepare_ns = (clock_.now() - start).count();
+
+  const CheckpointJob job{.ordinal = ordinal_++,
+                          .content_pass = content_pass(pass, warmup),
+                          .checkpoint = checkpoint,
+                          .open_mode = open_mode,
+                          .profile = profile_};
+  CheckpointOutcome outcome = runner_.save(job, folders);
+
+  const storage::Clock::Time done = clock_.now();
+  publish_manifests(result, job.content_pass);
+  const storage::Clock::Time published = clock_.now();
+  result.manifest_ns = (published - done).count();
+  if (communicator_.process() == 0) {
+    const EngineCost barriers = cost_of_barriers(outcome.ranks, host_name(), outcome.called.count());
+    result.engine.start_ns = barriers.start_ns;
+    result.engine.finish_ns = barriers.finish_ns;
+    result.save = summarise_save(std::move(outcome.ranks), outcome.barrier_to_barrier_ns, sink());
+  }
+  result.engine.gather_ns = outcome.gather_ns + (clock_.now() - published).count();
+  return result;
+}
+
+// The folder of each rank of this process, ready for files that no manifest vouches for.
+std::map<long, std::string> Passes::make_folders(std::int64_t checkpoint) {
+  if (workspace_ != nullptr) {
+    workspace_->remove_manifests(checkpoint);
+    workspace_->make_folder(checkpoint);
+  }
+  std::map<long, std::string> folders;
+  for (const auto& worker : means_.workers) {
+    const long rank = worker->place().rank;
+    folders[rank] = workspace_ == nullptr ? config_.name : workspace_->folder_of(rank, checkpoint);
+  }
+  return folders;
+}
+
+void Passes::publish_manifests(CheckpointResult& result, std::uint64_t content_pass) {
+  if (workspace_ == nullptr) return;
+  const storage::Clock::Time start = clock_.now();
+  const std::string head = manifest_head(config_, {.pass = result.pass,
+                                                   .warmup = result.warmup,
+                                                   .checkpoint = result.checkpoint,
+                                                   .content_pass = content_pass});
+  std::map<long, std::string> files;
+  for (const auto& worker : means_.workers)
+    files[worker->place().rank] = worker->manifest_files();
+  const auto manifests = workspace_->gather_manifests(head, files);
+  result.engine.manifest_ns = (clock_.now() - start).count();
+  workspace_->publish_manifests(result.checkpoint, manifests);
+}
+
+// The others wait for process 0 at the next barrier. Returns how long the pause was.
+std::int64_t Passes::pause() const {
+  if (communicator_.process() != 0 || config_.checkpoint.pause_seconds <= 0) return 0;
+  const storage::Clock::Time start = clock_.now();
+  std::this_thread::sleep_for(std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+  return (clock_.now() - start).count();
+}
+
+}  // namespace ckptsim::simulator
