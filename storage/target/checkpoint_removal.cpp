@@ -13,13 +13,6 @@ constexpr std::string_view kCheckpointPrefix = "checkpoint_";
 constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::uint64_t kStatBlockBytes = 512;  // the unit of st_blocks, whatever the file system's
 
-bool is_checkpoint_folder_name(std::string_view name) {
-  if (!name.starts_with(kCheckpointPrefix)) return false;
-  const std::string_view digits = name.substr(kCheckpointPrefix.size());
-  return digits.size() >= 2 &&
-         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool is_manifest_or_temporary(std::string_view name) {
   if (name.ends_with(kTemporarySuffix)) name.remove_suffix(kTemporarySuffix.size());
   return is_manifest(name);
@@ -71,6 +64,13 @@ std::uint64_t remove_torch_files(const Folder& folder) {
 
 std::string checkpoint_folder_name(int checkpoint) {
   return fmt::format("{}{:02}", kCheckpointPrefix, checkpoint);
+}
+
+bool is_checkpoint_folder_name(std::string_view name) {
+  if (!name.starts_with(kCheckpointPrefix)) return false;
+  const std::string_view digits = name.substr(kCheckpointPrefix.size());
+  return digits.size() >= 2 &&
+         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 bool is_manifest(std::string_view name) {

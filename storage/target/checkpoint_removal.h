@@ -13,6 +13,7 @@ namespace ckptsim::storage {
 // and sub-folders that hold *.pt files only.
 
 [[nodiscard]] std::string checkpoint_folder_name(int checkpoint);
+[[nodiscard]] bool is_checkpoint_folder_name(std::string_view name);
 [[nodiscard]] bool is_manifest(std::string_view name);  // not its temporary
 [[nodiscard]] std::string manifest_temporary(std::string_view manifest);
 
