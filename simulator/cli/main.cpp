@@ -12,6 +12,7 @@
 #include "simulator/engine/failure.h"
 #include "simulator/report/version.h"
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 
 namespace {
 
@@ -22,8 +23,13 @@ bool speaks() {
   return ckptsim::simulator::launcher_of_environment().process == 0;
 }
 
+// A message can hold names from a file that somebody sent.
 int report(ExitCode code, const char* message) noexcept {
-  if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", message);
+  try {
+    if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", ckptsim::storage::printable(message).c_str());
+  } catch (const std::exception&) {
+    std::fputs("ckptsim: out of memory\n", stderr);
+  }
   return static_cast<int>(code);
 }
 
@@ -38,20 +44,20 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Example:\n  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n\n"
-      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable, or nothing to verify; 4 I/O "
-      "error;\n"
-      "5 a file is not what it should be.");
+      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable, or nothing to verify; 4 I/O error;\n"
+      "5 a file is not what it should be; 130 interrupted.");
   int exit_code = 0;
   ckptsim::cli::add_run_command(app, exit_code);
   ckptsim::cli::add_plan_command(app, exit_code);
   ckptsim::cli::add_inspect_command(app, exit_code);
   ckptsim::cli::add_tune_command(app, exit_code);
+  ckptsim::cli::add_clean_command(app, exit_code);
   ckptsim::cli::add_verify_command(app, exit_code);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     return report(ExitCode::kUsage,
                   (std::string(argv[1]) + " is not a command of this version; there are run, plan, "
-                                          "inspect, tune and verify")
+                                          "inspect, tune, verify and clean")
                       .c_str());
   }
   try {

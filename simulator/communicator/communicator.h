@@ -10,13 +10,13 @@ namespace ckptsim::simulator {
 
 // A small message outside the collectives: a process tells others while they are busy.
 struct SideMessage {
-  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2 };
+  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kInterruption = 3 };
   Kind kind = Kind::kProgress;
-  std::uint32_t checkpoint =
-      0;  // ordinal within the run: messages of an earlier checkpoint are dropped by the reader
+  std::uint32_t checkpoint = 0;  // ordinal within the run: messages of an earlier checkpoint are dropped by
+                                 // the reader, but for kInterruption, which is of the run as a whole
   std::int32_t process = 0;  // the sender
   std::uint32_t padding = 0;
-  std::uint64_t value = 0;  // kProgress: bytes written so far by the sender
+  std::uint64_t value = 0;  // kProgress: bytes written so far by the sender; kInterruption: the signal
 };
 
 // The processes of one run. Collectives are entered by all processes in the same order, from one thread;

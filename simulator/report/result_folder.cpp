@@ -8,9 +8,11 @@
 #include <string_view>
 #include <system_error>
 
+#include "simulator/report/load_tables.h"
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
+#include "storage/target/marked_directory.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -52,6 +54,17 @@ fs::path make_unique_folder(const fs::path& output, const RunResult& run) {
   return folder;
 }
 
+// There it would be foreign to the next run, which would then do nothing.
+void refuse_inside_marked(const fs::path& output) {
+  if (output.empty()) return;
+  const fs::path marked = storage::MarkedDirectory::marked_folder_around(output);
+  if (marked.empty()) return;
+  throw storage::UnsuitableTarget(
+      fmt::format("the result cannot go to \"{}\" inside {}, which is for checkpoints alone; name another "
+                  "folder with --output",
+                  output.string(), marked.string()));
+}
+
 }  // namespace
 
 ResultFolder::~ResultFolder() {
@@ -60,6 +73,7 @@ ResultFolder::~ResultFolder() {
 
 void ResultFolder::begin(const RunResult& run) {
   try {
+    refuse_inside_marked(output_);
     path_ = make_unique_folder(output_, run);
   } catch (const fs::filesystem_error& error) {
     throw storage::UnsuitableTarget(
@@ -72,15 +86,68 @@ void ResultFolder::begin(const RunResult& run) {
   const fs::path path = path_ / "journal.jsonl";
   journal_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (journal_ < 0) fail("open", path);
+  {
+    const std::scoped_lock lock(kept_mutex_);
+    kept_ = run;
+  }
+  const std::scoped_lock lock(result_mutex_);
+  begun_ = true;
+  if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
-void ResultFolder::checkpoint(const CheckpointResult& checkpoint) {
+void ResultFolder::append(const std::string& line) const {
   const fs::path path = path_ / "journal.jsonl";
-  write_all(journal_, journal_checkpoint(checkpoint) + "\n", path);
+  write_all(journal_, line + "\n", path);
   if (fsync(journal_) != 0) fail("fsync", path);
 }
 
+void ResultFolder::checkpoint(const PassResult& pass) {
+  const CheckpointResult& checkpoint = pass.checkpoints.back();
+  append(journal_checkpoint(checkpoint));
+  const std::scoped_lock lock(kept_mutex_);
+  if (pass.checkpoints.size() == 1) {
+    kept_.passes.push_back(pass);
+    return;
+  }
+  kept_.passes.back().checkpoints.push_back(checkpoint);
+  summarise_pass(kept_.passes.back());
+}
+
+void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
+  append(journal_load(pass, warmup, checkpoint, load));
+  const std::scoped_lock lock(kept_mutex_);
+  for (PassResult& kept : kept_.passes) {
+    if (kept.pass != pass || kept.warmup != warmup) continue;
+    for (CheckpointResult& one : kept.checkpoints) {
+      if (one.checkpoint == checkpoint) one.load = load;
+    }
+    summarise_pass(kept);
+  }
+}
+
+void ResultFolder::interrupted(const std::string& sentence) {
+  const std::scoped_lock lock(result_mutex_);
+  if (ended_) return;
+  interruption_ = sentence;
+  if (begun_) write_interrupted(sentence);
+}
+
+// The result first: whoever kills this process soon after the signal shall find it.
+void ResultFolder::write_interrupted(const std::string& sentence) {
+  RunResult run;
+  {
+    const std::scoped_lock lock(kept_mutex_);
+    run = kept_;
+  }
+  run.status = "interrupted";
+  run.failure = sentence;
+  write_file("result.json", result_json(run));
+  write_file("checkpoints.csv", checkpoints_csv(run));
+}
+
 void ResultFolder::end(const RunResult& run) {
+  const std::scoped_lock lock(result_mutex_);
+  ended_ = true;
   write_file("checkpoints.csv", checkpoints_csv(run));
   write_file("result.json", result_json(run));
 }
@@ -112,6 +179,8 @@ std::string checkpoints_csv(const RunResult& run) {
       {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
+  for (const std::string& column : load_columns())
+    table.columns.push_back({column});
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
@@ -134,6 +203,8 @@ std::string checkpoints_csv(const RunResult& run) {
         }
         row.push_back(fmt::format("{:.9f}", seconds(phase_ns)));
       }
+      for (std::string& cell : load_cells(checkpoint.load))
+        row.push_back(std::move(cell));
       table.rows.push_back(std::move(row));
     }
   }

@@ -1,9 +1,10 @@
 #include "simulator/run/passes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "simulator/engine/failure.h"
@@ -12,7 +13,7 @@
 namespace ckptsim::simulator {
 
 Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& means, Journal& journal,
-               Progress& progress, const storage::Clock& clock, RunResult& result)
+               Progress& progress, Interruption& interruption, const storage::Clock& clock, RunResult& result)
     : communicator_(communicator),
       config_(request.config),
       profile_(request.profile),
@@ -20,19 +21,25 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
       workspace_(means.workspace.get()),
       journal_(journal),
       progress_(progress),
+      interruption_(interruption),
       clock_(clock),
       result_(result),
-      runner_(communicator, means.workers, progress) {}
+      runner_(communicator, means.workers, progress, interruption) {}
 
 void Passes::write_all() {
   const std::int64_t warmups = config_.checkpoint.warmup_passes;
   const std::int64_t passes = config_.checkpoint.passes;
   const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
-  progress_.begin_run(static_cast<std::uint64_t>(warmups + passes) * checkpoints, result_.plan.file_bytes);
+  const auto all = static_cast<std::uint64_t>(warmups + passes);
+  progress_.begin_run(all * checkpoints, result_.plan.file_bytes, means_.loading->loads(all, checkpoints));
   for (std::int64_t pass = 1; pass <= warmups; ++pass)
     one_pass(pass, true);
   for (std::int64_t pass = 1; pass <= passes; ++pass)
     one_pass(pass, false);
+  if (!means_.loading->at_end()) return;
+  PassResult& last = result_.passes.back();
+  for (std::size_t i = 0; i < checkpoints; ++i)
+    load_checkpoint(last, i, ordinal_ - checkpoints + i);
 }
 
 void Passes::one_pass(std::int64_t number, bool warmup) {
@@ -43,20 +50,35 @@ void Passes::one_pass(std::int64_t number, bool warmup) {
   if (!first && config_.checkpoint.between_passes == "delete") delete_checkpoints(pass);
   for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
     const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
+    stop_where_asked(communicator_, interruption_);
     pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
     pass.checkpoints.back().pause_ns = pause_ns;
     summarise_pass(pass);
-    keep(pass.checkpoints.back());
+    keep(pass);
     progress_.end_checkpoint();
+    if (means_.loading->each()) load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
   }
 }
 
-void Passes::keep(CheckpointResult& checkpoint) {
+void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
+  stop_where_asked(communicator_, interruption_);
+  CheckpointResult& saved = pass.checkpoints[index];
+  progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
+  saved.load =
+      means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
+  summarise_pass(pass);
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
+  });
+  progress_.end_load();
+}
+
+void Passes::keep(PassResult& pass) {
   const storage::Clock::Time start = clock_.now();
   together(communicator_, ExitCode::kInputOutput, [&] {
-    if (communicator_.process() == 0) journal_.checkpoint(checkpoint);
+    if (communicator_.process() == 0) journal_.checkpoint(pass);
   });
-  checkpoint.engine.journal_ns = (clock_.now() - start).count();
+  pass.checkpoints.back().engine.journal_ns = (clock_.now() - start).count();
 }
 
 storage::OpenMode Passes::open_mode(bool first_pass) const {
@@ -141,11 +163,22 @@ void Passes::publish_manifests(CheckpointResult& result, std::uint64_t content_p
   workspace_->publish_manifests(result.checkpoint, manifests);
 }
 
-// The others wait for process 0 at the next barrier. Returns how long the pause was.
-std::int64_t Passes::pause() const {
-  if (communicator_.process() != 0 || config_.checkpoint.pause_seconds <= 0) return 0;
+// Every process waits and listens for a request to end, its own or process 0 another's, whom it then meets at
+// the next agreement. Returns how long the pause was.
+std::int64_t Passes::pause() {
+  if (config_.checkpoint.pause_seconds <= 0) return 0;
+  constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(50);
   const storage::Clock::Time start = clock_.now();
-  std::this_thread::sleep_for(std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+  const auto pause = std::chrono::duration_cast<storage::Clock::Time>(
+      std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+  for (storage::Clock::Time left = pause; left.count() > 0; left = start + pause - clock_.now()) {
+    if (interruption_.wait_for(std::min(kTick, std::chrono::nanoseconds(left)))) break;
+    while (const std::optional<SideMessage> message = communicator_.poll()) {
+      if (message->kind == SideMessage::Kind::kInterruption)
+        interruption_.ask(static_cast<int>(message->value));
+    }
+  }
+  if (interruption_.asked()) pass_on(communicator_, interruption_);
   return (clock_.now() - start).count();
 }
 

@@ -19,14 +19,15 @@ class Passes {
  public:
   // Collective. All references outlive this.
   Passes(Communicator& communicator, const RunRequest& request, RunMeans& means, Journal& journal,
-         Progress& progress, const storage::Clock& clock, RunResult& result);
+         Progress& progress, Interruption& interruption, const storage::Clock& clock, RunResult& result);
 
   // Collective. Throws RunFailure alike on all processes; what was finished before stands in the result.
   void write_all();
 
  private:
   void one_pass(std::int64_t number, bool warmup);
-  void keep(CheckpointResult& checkpoint);
+  void keep(PassResult& pass);
+  void load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal);
   [[nodiscard]] storage::OpenMode open_mode(bool first_pass) const;
   [[nodiscard]] Sink sink() const;
   void delete_checkpoints(PassResult& pass);
@@ -34,7 +35,7 @@ class Passes {
                                                  storage::OpenMode open_mode);
   [[nodiscard]] std::map<long, std::string> make_folders(std::int64_t checkpoint);
   void publish_manifests(CheckpointResult& result, std::uint64_t content_pass);
-  [[nodiscard]] std::int64_t pause() const;
+  [[nodiscard]] std::int64_t pause();
 
   Communicator& communicator_;
   const RunConfig& config_;
@@ -43,6 +44,7 @@ class Passes {
   Workspace* workspace_;  // null with the backend null
   Journal& journal_;
   Progress& progress_;
+  Interruption& interruption_;
   const storage::Clock& clock_;
   RunResult& result_;
   CheckpointRunner runner_;

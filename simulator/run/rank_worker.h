@@ -14,7 +14,9 @@
 #include "simulator/run/file_sources.h"
 #include "simulator/run/manifest.h"
 #include "simulator/run/rank_layout.h"
+#include "simulator/run/rank_loader.h"
 #include "simulator/run/result.h"
+#include "storage/target/folder_calls.h"
 #include "storage/target/make_target.h"
 #include "storage/torch/archive_stream.h"
 #include "storage/torch/file_spec.h"
@@ -31,8 +33,8 @@ struct CheckpointJob {
 };
 
 // A model rank of this process: its target for the whole run, its files and save sequence for one checkpoint
-// at a time. prepare() and what follows run() are called by the process's main thread, run() by the rank's
-// own.
+// at a time, and what reads them back. prepare() and what follows run() are called by the process's main
+// thread, run() and load() by the rank's own.
 class RankWorker {
  public:
   // Opens the target, and works out the rank's files and their sizes. `module` makes the files where it is
@@ -44,15 +46,26 @@ class RankWorker {
   // Touches the target's buffers, so that no page fault is measured. May run beside other workers' warm_up().
   void warm_up() { target_->warm_up(); }
 
-  // Everything but content: paths, the iteration, the sequence. `written_bytes` and `stop` are shared by the
-  // process's ranks.
+  // Everything but content: the checkpoint's folder, opened for all that follows, paths, the iteration, the
+  // sequence. UnsuitableTarget where a link has taken the folder's place. `written_bytes` and `stop` are
+  // shared by the process's ranks.
   void prepare(const CheckpointJob& job, const std::string& folder, std::atomic<std::uint64_t>& written_bytes,
                const std::atomic<bool>& stop);
 
   // The sequence on a real clock, from its start to its end. Failures are kept for failure().
   void run();
 
+  // The rank reads the files of `read_rank` back, from here on.
+  void open_loader(long read_rank);
+  [[nodiscard]] RankLoader& loader() { return *loader_; }
+  void prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
+                    const std::atomic<bool>& stop);
+  void load();  // as run()
+  [[nodiscard]] RankLoad measured_load() const;
+
+  // Of the last run() or load().
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
@@ -82,10 +95,12 @@ class RankWorker {
   const storage::Clock& clock_;
   std::unique_ptr<storage::Target> target_;
   FileSources sources_;
+  std::unique_ptr<RankLoader> loader_;
 
   std::vector<storage::torch::FileSpec> specs_;
   std::optional<ManifestFiles> manifest_;  // none where nothing is written
   std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
+  storage::Folder folder_;                 // of the checkpoint at hand; none for the backend null
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;
   std::unique_ptr<BlockProducer> producer_;

@@ -13,11 +13,13 @@ namespace {
 
 class Run {
  public:
-  Run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress)
+  Run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress,
+      Interruption& interruption)
       : communicator_(communicator),
         request_(request),
         journal_(journal),
         progress_(progress),
+        interruption_(interruption),
         setup_(communicator, request.config, clock_, result_) {
     result_.command = request.command;
     result_.config = request.config;
@@ -31,13 +33,15 @@ class Run {
       return std::move(result_);
     }
     setup_.open_targets();
+    stop_where_asked(communicator_, interruption_);
     on_process_0([&] { journal_.begin(result_); });
     try {
       remove_earlier_run();
-      Passes(communicator_, request_, setup_.means(), journal_, progress_, clock_, result_).write_all();
+      Passes(communicator_, request_, setup_.means(), journal_, progress_, interruption_, clock_, result_)
+          .write_all();
       result_.status = "complete";
     } catch (const RunFailure& failure) {
-      result_.status = "failed";
+      result_.status = failure.code() == ExitCode::kInterrupted ? "interrupted" : "failed";
       result_.failure = failure.what();
       end_failed(failure);
       throw;
@@ -64,6 +68,17 @@ class Run {
       throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}",
                                                    failure.what(), error.what()));
     }
+    if (failure.code() == ExitCode::kInterrupted) throw RunFailure(failure.code(), how_to_go_on());
+  }
+
+  [[nodiscard]] std::string how_to_go_on() const {
+    if (journal_.place().empty()) return result_.failure;
+    std::size_t kept = 0;
+    for (const PassResult& pass : result_.passes)
+      kept += pass.checkpoints.size();
+    return fmt::format("{}; {} finished checkpoint{} kept in {}; go on with the same command and --resume {}",
+                       result_.failure, kept, kept == 1 ? " is" : "s are", journal_.place(),
+                       journal_.place());
   }
 
   void remove_earlier_run() {
@@ -77,6 +92,7 @@ class Run {
   const RunRequest& request_;
   Journal& journal_;
   Progress& progress_;
+  Interruption& interruption_;
   storage::SteadyClock clock_;
   RunResult result_;
   RunSetup setup_;
@@ -84,8 +100,9 @@ class Run {
 
 }  // namespace
 
-RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress) {
-  return Run(communicator, request, journal, progress).execute();
+RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress,
+              Interruption& interruption) {
+  return Run(communicator, request, journal, progress, interruption).execute();
 }
 
 }  // namespace ckptsim::simulator

@@ -38,6 +38,7 @@ void RunSetup::plan_and_place() {
   means_.layout =
       make_rank_layout(communicator_, ranks, means_.writes_nothing() ? 0 : config_.storage.targets.size());
   check_targets_are_used();
+  means_.loading = std::make_unique<Loading>(communicator_, config_, means_.layout);
   describe();
 }
 
@@ -112,6 +113,7 @@ void RunSetup::describe() {
 void RunSetup::prepare_targets(bool lock) {
   if (means_.writes_nothing()) return;
   means_.workspace = std::make_unique<Workspace>(communicator_, config_, means_.layout);
+  means_.loading->assign(*means_.workspace);
   if (config_.storage.iopoll) means_.workspace->prove_polling();
   if (lock) means_.workspace->lock();
   const Capacity capacity = means_.workspace->checkpoints_that_fit(result_.plan);
@@ -139,13 +141,14 @@ void RunSetup::open_targets() {
           std::make_unique<RankWorker>(config_, place, group, options, means_.module, clock_));
     }
   });
+  means_.loading->open(means_.workers);
   together(communicator_, ExitCode::kUnsuitable, [&] { warm_up(means_.workers); });
   gather_facts(communicator_, means_.workers, result_.effective);
   gather_memory(communicator_, means_.workers, result_.effective);
 }
 
 std::uint64_t RunSetup::open_files_needed() const {
-  constexpr std::uint64_t kForARank = 4;  // ring, file, folder, one to spare
+  constexpr std::uint64_t kForARank = 5;  // ring, file, folder twice, one to spare
   const RankLayout& layout = means_.layout;
   std::uint64_t needed = 64;
   for (long i = 0; i < layout.count_here; ++i) {

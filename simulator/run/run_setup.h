@@ -5,6 +5,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/run/backend_choice.h"
+#include "simulator/run/loading.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/result.h"
@@ -21,6 +22,7 @@ struct RunMeans {
   const storage::libtorch::Module* module = nullptr;  // LibTorch's writer, where it is asked for
   std::unique_ptr<Workspace> workspace;               // none with the backend null
   std::vector<std::unique_ptr<RankWorker>> workers;   // this process's ranks
+  std::unique_ptr<Loading> loading;
 
   [[nodiscard]] bool writes_nothing() const { return choice.backend == storage::Backend::kNull; }
 };

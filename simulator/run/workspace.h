@@ -34,7 +34,8 @@ class Workspace {
   // Every target's device completes by polling.
   void prove_polling();
 
-  // Makes and locks TARGET/ckptsim.
+  // Makes and locks TARGET/ckptsim. Whether all in it was made by this program is found out, under the lock,
+  // by checkpoints_that_fit(), before anything in it is touched.
   void lock();
 
   // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s
@@ -49,7 +50,7 @@ class Workspace {
   // trimming).
   void prove_what_comes_later();
 
-  // Under the lock: pass 1 always meets new files.
+  // Under the lock: pass 1 always meets new files. What a kill left of a probe goes as well.
   void remove_earlier_run();
 
   // The folder that a rank writes a checkpoint's files to.
@@ -81,6 +82,7 @@ class Workspace {
   std::vector<std::size_t> group_of_rank_;
   std::vector<TargetEnvironment> environment_;
   std::vector<std::uint64_t> device_of_group_;
+  std::vector<std::uint64_t> entries_of_group_;                           // of an earlier run of this name
   std::map<std::size_t, std::unique_ptr<storage::MarkedDirectory>> led_;  // by group
   std::uint64_t io_alignment_ = 1;
 };

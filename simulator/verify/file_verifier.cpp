@@ -47,7 +47,12 @@ OpenedFolder locate(const storage::Folder& checkpoint, const std::string& name) 
 void drop_cached_pages(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const storage::Descriptor file(open(path.c_str(), kFlags));
-  if (file.valid()) (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  if (!file.valid()) return;  // reading it says why
+  // Dirty pages cannot be dropped.
+  constexpr unsigned kWriteBack =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  (void)sync_file_range(file.get(), 0, 0, kWriteBack);
+  (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
 }
 
 Finding finding(std::string kind, const ManifestFile& file, std::string words) {
