@@ -30,6 +30,15 @@ bool is_refusal(int error) {
   return error == EINVAL || error == EOPNOTSUPP;
 }
 
+// Dirty pages are written first, since they cannot be dropped. Where neither can be done, the count
+// afterwards says so.
+void drop_pages(int descriptor) {
+  constexpr unsigned kWriteBack =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  (void)sync_file_range(descriptor, 0, 0, kWriteBack);
+  (void)posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+}
+
 }  // namespace
 
 DirectReadFacts probe_direct_read(const std::filesystem::path& file) {
@@ -42,17 +51,13 @@ DirectReadFacts probe_direct_read(const std::filesystem::path& file) {
   const std::uint64_t alignment = std::max(kLeastDirectAlignment, reported.value_or(0));
   const std::unique_ptr<void, Free> block(std::aligned_alloc(alignment, alignment));
   if (block == nullptr) throw std::bad_alloc();
-  // Pages that were dirty before the first read are clean and can be dropped after it.
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    ssize_t count = 0;
-    do {
-      count = pread(descriptor.get(), block.get(), alignment, 0);
-    } while (count < 0 && errno == EINTR);
-    if (count < 0 && is_refusal(errno)) return {0, "the file system refuses direct reads"};
-    if (count < 0) fail("read", file);
-    if (attempt > 0) break;
-    (void)posix_fadvise(descriptor.get(), 0, 0, POSIX_FADV_DONTNEED);
-  }
+  drop_pages(descriptor.get());
+  ssize_t count = 0;
+  do {
+    count = pread(descriptor.get(), block.get(), alignment, 0);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0 && is_refusal(errno)) return {0, "the file system refuses direct reads"};
+  if (count < 0) fail("read", file);
   if (count_cached_pages(descriptor.get()) != 0)
     return {0, "the file system accepts O_DIRECT and caches all the same"};
   return {alignment, ""};

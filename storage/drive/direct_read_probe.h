@@ -13,9 +13,9 @@ struct DirectReadFacts {
 };
 
 // Tries it on the first block of an existing regular file, and looks into the page cache afterwards, since
-// some file systems accept O_DIRECT and cache all the same. Drops the file's clean pages from the cache;
-// writes nothing, follows no link, waits for no FIFO. Throws std::system_error with the path where the file
-// cannot be opened or read at all.
+// some file systems accept O_DIRECT and cache all the same. Writes the file's dirty pages back and drops all
+// from the cache; changes nothing, follows no link, waits for no FIFO. Throws std::system_error with the path
+// where the file cannot be opened or read at all.
 [[nodiscard]] DirectReadFacts probe_direct_read(const std::filesystem::path& file);
 
 }  // namespace ckptsim::storage

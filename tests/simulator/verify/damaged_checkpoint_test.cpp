@@ -322,6 +322,16 @@ TEST(LyingManifests, OfAnotherCheckpointOrRunAreFound) {
   EXPECT_THAT(finding(checkpoint).words, HasSubstr("of the run small"));
 }
 
+TEST(ExitCodes, TellBytesThatAreWrongFromThoseThatCannotBeRead) {
+  VerifyResult result;
+  result.checkpoints.resize(2);
+  EXPECT_EQ(result.exit_code(), ExitCode::kDone);
+  result.checkpoints[1].findings.push_back({.kind = "read_error", .file = "a.pt"});
+  EXPECT_EQ(result.exit_code(), ExitCode::kInputOutput);
+  result.checkpoints[0].findings.push_back({.kind = "missing", .file = "b.pt"});
+  EXPECT_EQ(result.exit_code(), ExitCode::kVerification);
+}
+
 TEST(Parts, ThatAreElsewhereAreNamed) {
   const SmallCheckpoint first({}, {.part = 1, .parts = 2});
   const SmallCheckpoint second({}, {.part = 2, .parts = 2});
