@@ -14,7 +14,7 @@ struct SideMessage {
   Kind kind = Kind::kProgress;
   std::uint32_t checkpoint = 0;  // ordinal within the run: messages of an earlier checkpoint are dropped by
                                  // the reader, but for kInterruption, which is of the run as a whole
-  std::int32_t process = 0;  // the sender
+  std::int32_t process = 0;      // the sender
   std::uint32_t padding = 0;
   std::uint64_t value = 0;  // kProgress: bytes written so far by the sender; kInterruption: the signal
 };

@@ -69,6 +69,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
 void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
                          std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   set_iteration(specs_, place_.rank, iteration_of(job.ordinal));
   folder_ = {};
   if (config_.storage.backend != "null") {
@@ -102,6 +103,7 @@ void RankWorker::run() {
     while (sequence_->advance() == SaveSequence::Status::kWaiting)
       wait_for_one();
     note_thread_times(before, thread_times());
+    stopped_ = sequence_->stopped();
     if (const std::optional<SaveError>& error = sequence_->error()) {
       fail({.code = ExitCode::kInputOutput, .message = sentence(*error)});
     }
@@ -120,11 +122,13 @@ void RankWorker::open_loader(long read_rank) {
 void RankWorker::prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
                               const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   loader_->prepare(job, read_bytes, stop);
 }
 
 void RankWorker::load() {
   if (std::optional<Failure> failure = loader_->run()) fail(std::move(*failure));
+  stopped_ = loader_->stopped();
 }
 
 RankLoad RankWorker::measured_load() const {

@@ -65,7 +65,7 @@ class RankWorker {
 
   // Of the last run() or load().
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
-  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
+  [[nodiscard]] bool stopped() const { return stopped_; }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
@@ -111,6 +111,7 @@ class RankWorker {
   std::int64_t wait_ns_ = 0;  // when profiled
   storage::torch::MakingSample sample_;
   std::optional<Failure> failure_;
+  bool stopped_ = false;
 };
 
 }  // namespace ckptsim::simulator

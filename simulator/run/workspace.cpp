@@ -318,6 +318,11 @@ std::string Workspace::folder_of(long rank, std::int64_t checkpoint) const {
       .string();
 }
 
+storage::Folder Workspace::open_folder_of(long rank, std::int64_t checkpoint) const {
+  const std::string& target = config_.storage.targets[groups_[group_of(rank)].target];
+  return storage::MarkedDirectory::open_checkpoint(target, config_.name, static_cast<int>(checkpoint));
+}
+
 void Workspace::make_folder(std::int64_t checkpoint) {
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_) {

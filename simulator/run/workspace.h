@@ -56,6 +56,10 @@ class Workspace {
   // The folder that a rank writes a checkpoint's files to.
   [[nodiscard]] std::string folder_of(long rank, std::int64_t checkpoint) const;
 
+  // The same, opened level by level and following no link. Throws as storage::MarkedDirectory does; not
+  // collective.
+  [[nodiscard]] storage::Folder open_folder_of(long rank, std::int64_t checkpoint) const;
+
   void make_folder(std::int64_t checkpoint);
   void remove_manifests(std::int64_t checkpoint);
   void remove_checkpoints(std::int64_t count);

@@ -39,7 +39,7 @@ class BadConfiguration(EndToEnd):
                            ("checkpoint.fsync", "sometimes"), ("checkpoint.fill_fraction", "1.01"),
                            ("parallelism.zero_stage", "2"), ("storage.alignment_bytes", "100"),
                            ("content.seed", "-1"), ("checkpoint.layout", "megatron"),
-                           ("storage.serializer", "torch"), ("checkpoint.load", "each")):
+                           ("storage.serializer", "torch"), ("checkpoint.load", "always")):
             with self.subTest(key=key, value=value):
                 self.refused(2, "plan", SHIPPED, "--set", f"{key}={value}", words=[key.split(".")[-1]])
 

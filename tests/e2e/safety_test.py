@@ -160,18 +160,15 @@ class BetweenPasses(Safety):
                 elsewhere = self.target(f"elsewhere {name} {policy}")
                 (elsewhere / "precious").write_text("precious")
                 cases.append((name, swap, target, elsewhere, policy))
-        for some in (cases[:6], cases[6:]):  # all at once, since each waits most of the time
-            self.swapped(some)
-
-    def swapped(self, cases):
         with contextlib.ExitStack() as stack:
-            running = [(*case, stack.enter_context(self.started(case[2], case[4]))) for case in cases]
-            records = []
-            for _, swap, target, elsewhere, _, process in running:
+            running = []
+            for name, swap, target, elsewhere, policy in cases:  # the next one starts while this one pauses
+                process = stack.enter_context(self.started(target, policy))
                 self.assertIn("done", process.stderr.readline())
                 named = swap(target, elsewhere)
-                records.append((named, foreign.record([elsewhere])))
-            for (name, _, _, elsewhere, policy, process), (named, before) in zip(running, records):
+                self.assertIsNone(process.poll(), "the swap came too late to show anything")
+                running.append((name, policy, elsewhere, process, named, foreign.record([elsewhere])))
+            for name, policy, elsewhere, process, named, before in running:
                 with self.subTest(name=name, policy=policy):
                     _, stderr = process.communicate(timeout=60)
                     self.assertEqual(process.returncode, 3, stderr)
