@@ -44,7 +44,7 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Example:\n  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n\n"
-      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable; 4 I/O error during the run;\n"
+      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable, or nothing to verify; 4 I/O error;\n"
       "5 a file is not what it should be; 130 interrupted.");
   int exit_code = 0;
   ckptsim::cli::add_run_command(app, exit_code);
@@ -52,11 +52,12 @@ int parse_and_run(int argc, char** argv) {
   ckptsim::cli::add_inspect_command(app, exit_code);
   ckptsim::cli::add_tune_command(app, exit_code);
   ckptsim::cli::add_clean_command(app, exit_code);
+  ckptsim::cli::add_verify_command(app, exit_code);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     return report(ExitCode::kUsage,
                   (std::string(argv[1]) + " is not a command of this version; there are run, plan, "
-                                          "inspect, tune and clean")
+                                          "inspect, tune, verify and clean")
                       .c_str());
   }
   try {

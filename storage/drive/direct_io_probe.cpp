@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -16,28 +14,13 @@
 #include <system_error>
 
 #include "storage/descriptor.h"
+#include "storage/drive/direct_alignment.h"
 #include "storage/drive/file_system.h"
 #include "storage/drive/page_cache.h"
 #include "storage/errors.h"
 
 namespace ckptsim::storage {
 namespace {
-
-// Never less, even where a drive takes 512: a block of the file system and a page are 4096 nearly everywhere.
-constexpr std::uint64_t kLeastAlignment = 4096;
-
-// struct statx as the kernel lays it out. Headers have the two alignments since Linux 6.1 only, and glibc's
-// own struct has them later still.
-struct KernelStatx {
-  std::uint32_t mask;
-  std::array<std::byte, 148> not_asked_for;
-  std::uint32_t direct_memory_align;
-  std::uint32_t direct_offset_align;
-  std::array<std::byte, 96> reserved;
-};
-static_assert(sizeof(KernelStatx) == 256);
-static_assert(offsetof(KernelStatx, direct_memory_align) == 152);
-constexpr unsigned kStatxDirectAlign = 0x2000;  // STATX_DIOALIGN
 
 [[noreturn]] void refuse(const std::filesystem::path& folder, const std::string& reason) {
   throw UnsuitableTarget(
@@ -73,16 +56,14 @@ Descriptor open_probe_file(const std::filesystem::path& folder) {
 
 // The multiple that the file system asks for; empty where it does not say.
 std::optional<std::uint64_t> reported_alignment(const std::filesystem::path& folder, int probe) {
-  KernelStatx facts{};
-  if (syscall(SYS_statx, probe, "", AT_EMPTY_PATH, kStatxDirectAlign, &facts) != 0) {
-    if (errno == ENOSYS || errno == EPERM) return std::nullopt;  // an older kernel or a container's filter
-    refuse_by_system(folder, "statx of the probe file", errno);
+  try {
+    const auto reported = reported_direct_alignment(probe);
+    if (reported == std::uint64_t{0})
+      refuse(folder, "the file system accepts O_DIRECT but says that it would cache (statx: alignment 0)");
+    return reported;
+  } catch (const std::system_error& error) {
+    refuse_by_system(folder, "statx of the probe file", error.code().value());
   }
-  if ((facts.mask & kStatxDirectAlign) == 0) return std::nullopt;
-  if (facts.direct_memory_align == 0 || facts.direct_offset_align == 0) {
-    refuse(folder, "the file system accepts O_DIRECT but says that it would cache (statx: alignment 0)");
-  }
-  return std::max<std::uint64_t>(facts.direct_memory_align, facts.direct_offset_align);
 }
 
 void write_probe_block(const std::filesystem::path& folder, int probe, std::uint64_t bytes) {
@@ -108,7 +89,7 @@ void write_probe_block(const std::filesystem::path& folder, int probe, std::uint
 DirectIoFacts prove_direct_io(const std::filesystem::path& folder) {
   const Descriptor probe = open_probe_file(folder);
   const auto reported = reported_alignment(folder, probe.get());
-  const DirectIoFacts facts{std::max(kLeastAlignment, reported.value_or(0)), reported.has_value()};
+  const DirectIoFacts facts{std::max(kLeastDirectAlignment, reported.value_or(0)), reported.has_value()};
   write_probe_block(folder, probe.get(), facts.io_alignment);
   const std::uint64_t cached = count_cached_pages(probe.get());
   if (cached != 0) {

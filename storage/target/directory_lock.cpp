@@ -42,6 +42,13 @@ std::string holder_line() {
                                      path.parent_path().string(), holder.empty() ? "" : ": ", holder));
 }
 
+// Where only readers hold the lock. The line in the file is then that of a run that ended long ago.
+void refuse_readers(int lock, const std::filesystem::path& path) {
+  if (flock(lock, LOCK_SH | LOCK_NB) != 0) return;
+  throw UnsuitableTarget(fmt::format("{} is being read (ckptsim verify); wait for it or use another target",
+                                     path.parent_path().string()));
+}
+
 void write_holder(int lock, const std::filesystem::path& path) {
   const std::string line = holder_line();
   if (ftruncate(lock, 0) != 0) throw_last_error("truncate", path);
@@ -131,7 +138,10 @@ DirectoryLock::DirectoryLock(const Folder& folder) {
   auto found = held.by_file.find(file);
   if (found == held.by_file.end()) {
     if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) refuse_held_lock(lock.get(), path);
+      if (errno == EWOULDBLOCK) {
+        refuse_readers(lock.get(), path);
+        refuse_held_lock(lock.get(), path);
+      }
       if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) refuse_lockless(path);
       throw_last_error("lock", path);
     }
@@ -152,6 +162,21 @@ DirectoryLock::~DirectoryLock() {
   const std::lock_guard guard(held.mutex);
   const auto found = held.by_file.find(*file_);
   if (--found->second.shares == 0) held.by_file.erase(found);
+}
+
+ReadLock::ReadLock(const Folder& folder) {
+  const std::filesystem::path path = folder.path / kLockFile;
+  constexpr int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  descriptor_ = Descriptor(openat(folder.descriptor.get(), kLockFile, flags));
+  if (!descriptor_.valid()) {
+    if (errno == ENOENT || errno == EACCES || errno == EPERM) return;
+    if (errno == ELOOP) throw UnsuitableTarget(fmt::format("{} is a link; remove it", path.string()));
+    throw_last_error("open", path);
+  }
+  if (flock(descriptor_.get(), LOCK_SH | LOCK_NB) == 0) return;
+  if (errno == EWOULDBLOCK) refuse_held_lock(descriptor_.get(), path);
+  const bool no_locks = errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS;
+  if (!no_locks) throw_last_error("lock", path);
 }
 
 }  // namespace ckptsim::storage

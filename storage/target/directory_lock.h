@@ -35,4 +35,16 @@ class DirectoryLock {
   std::optional<std::pair<dev_t, ino_t>> file_;
 };
 
+// A share in the same lock for those that only read: no run begins to write while it is held, and others may
+// read beside it. Nothing is written. Any thread.
+class ReadLock {
+ public:
+  // UnsuitableTarget when a run holds the lock. Without a lock file there is nothing to hold, and on a file
+  // system without locks or one that this user may not open the file on, nothing is held.
+  explicit ReadLock(const Folder& folder);
+
+ private:
+  Descriptor descriptor_;
+};
+
 }  // namespace ckptsim::storage

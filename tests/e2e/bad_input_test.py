@@ -86,7 +86,7 @@ class BadConfiguration(EndToEnd):
         self.refused(2, "plan", "llama3.1-405b-tp4pp3", words=[SHIPPED])
         self.refused(2, "plan", "no/such/file.json", words=["no/such/file.json"])
         self.refused(2, "rnu", SHIPPED, words=["rnu"])
-        self.refused(2, "verify", self.folder, words=["verify is not a command of this version"])
+        self.refused(2, "verifi", self.folder, words=["verifi is not a command of this version"])
         self.refused(2, "run", SHIPPED, "--no-such-option")
         self.refused(2)
 

@@ -42,6 +42,15 @@ class Mounts(EndToEnd):
         self.assertEqual(list(folder.rglob("*.pt")), [])
         self.run_ok(*SMALL, *FAST, "--target", folder, "--backend", "buffered")
 
+    def test_verify_reads_what_nobody_may_write(self):
+        target = self.target()
+        self.run_ok(*SMALL, *FAST, "--target", target)
+        with self.mounted("--bind", target) as folder:
+            run("mount", "-o", "remount,bind,ro", str(folder))
+            outcome = self.ckptsim("verify", folder)
+            self.assertEqual(outcome.code, 0, outcome.stderr)
+            self.assertTrue(outcome.stdout.splitlines()[1].endswith("right"), outcome.stdout)
+
     def test_ramfs_refuses_direct_io(self):
         # ramfs has no size of its own to report, so a run asks for a number and is stopped by its lack of space.
         with self.mounted("-t", "ramfs", "none") as folder:

@@ -153,6 +153,34 @@ TEST_F(DirectoryLocking, LocksOfTwoFoldersAreTwo) {
   EXPECT_TRUE(stranger_gets_it());
 }
 
+TEST_F(DirectoryLocking, ReadersReadBesideEachOtherAndKeepRunsOut) {
+  write_text(place_ / kLockFile, "pid 4711 on host far since 2026-11-30T18:37:50Z\n");
+  {
+    const ReadLock first(folder());
+    const ReadLock second(folder());
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("is being read"), HasSubstr("ckptsim verify"),
+                                 testing::Not(HasSubstr("4711"))));
+  }
+  EXPECT_EQ(refusal(), "(not refused)");
+}
+
+TEST_F(DirectoryLocking, ReadersAreRefusedWhileARunHoldsIt) {
+  const Descriptor other = stranger();
+  ASSERT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
+  write_text(place_ / kLockFile, "pid 4711 on host far since 2026-11-30T18:37:50Z\n");
+  try {
+    const ReadLock lock(folder());
+    FAIL() << "not refused";
+  } catch (const UnsuitableTarget& refused) {
+    EXPECT_THAT(refused.what(), HasSubstr("pid 4711 on host far"));
+  }
+}
+
+TEST_F(DirectoryLocking, ReadersMakeNoLockFile) {
+  const ReadLock lock(folder());
+  EXPECT_FALSE(std::filesystem::exists(place_ / kLockFile));
+}
+
 TEST_F(DirectoryLocking, ThreadsThatTakeItAndGiveItUpAreNeverRefused) {
   std::vector<std::string> refusals(4);
   {

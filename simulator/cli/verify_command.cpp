@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "simulator/cli/command.h"
+#include "simulator/cli/terminal.h"
+#include "simulator/communicator/communicator.h"
+#include "simulator/engine/failure.h"
+#include "simulator/report/progress_line.h"
+#include "simulator/report/verify_report.h"
+#include "simulator/verify/verify.h"
+
+namespace ckptsim::cli {
+namespace {
+
+using simulator::ExitCode;
+
+struct VerifyOptions {
+  simulator::VerifyRequest request;
+  std::size_t threads = 0;  // 0: as many as fit
+  std::string progress = "auto";
+  bool no_progress = false;
+  OutputFormat format;
+};
+
+simulator::ProgressStyle progress_style(const VerifyOptions& options,
+                                        const simulator::Communicator& communicator) {
+  using simulator::ProgressStyle;
+  if (options.no_progress || options.progress == "none" || communicator.process() != 0)
+    return ProgressStyle::kNone;
+  if (options.progress == "plain") return ProgressStyle::kPlain;
+  return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
+}
+
+// Alone a thread for each processor, under a launcher one in each of its processes.
+std::size_t threads_of(const VerifyOptions& options, const simulator::Communicator& communicator) {
+  if (options.threads > 0) return options.threads;
+  return communicator.processes() > 1 ? 1 : std::max(1U, std::thread::hardware_concurrency());
+}
+
+void print_result(const simulator::VerifyResult& result, const VerifyOptions& options) {
+  print(options.format.json ? simulator::verify_json(result)
+                            : simulator::verify_report(result, options.format.table()));
+  const std::string summary = simulator::verify_summary(result);
+  if (!summary.empty()) fmt::print(stderr, "ckptsim: {}\n", summary);
+}
+
+// Process 0 knows the result; all processes end with its exit code.
+int verify_on(simulator::Communicator& communicator, const VerifyOptions& options) {
+  simulator::VerifyRequest request = options.request;
+  request.threads = threads_of(options, communicator);
+  const storage::SteadyClock clock;
+  simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
+  const simulator::VerifyResult result = simulator::verify(communicator, request, progress);
+  if (communicator.process() == 0) print_result(result, options);
+  return std::stoi(communicator.broadcast(std::to_string(static_cast<int>(result.exit_code()))));
+}
+
+int verify_command(const VerifyOptions& options) {
+  const std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
+  try {
+    return verify_on(*communicator, options);
+  } catch (const simulator::RunFailure& failure) {
+    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
+    return static_cast<int>(failure.code());
+  } catch (const std::exception& error) {
+    // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
+    // launcher end them.
+    if (communicator->processes() == 1) throw;
+    fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
+               error.what());
+    std::_Exit(static_cast<int>(ExitCode::kInputOutput));
+  }
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand("verify", "Reads checkpoints back and proves every byte");
+  command->footer(
+      "Examples:\n"
+      "  ckptsim verify /mnt/nvme0\n"
+      "  ckptsim verify /mnt/nvme0/ckptsim/llama3.1-405b-tp4pp2/checkpoint_01 --json\n"
+      "  mpirun -np 8 --bind-to none ckptsim verify /mnt/nvme0 /mnt/nvme1\n\n"
+      "Every byte of every file is held against the one that was written, which the manifest's seed gives "
+      "again.\n"
+      "Nothing is written. Processes of several hosts must see the same folders; where each host has a "
+      "target "
+      "of\n"
+      "its own, verify on each.\n\n"
+      "Exit codes: 0 every byte is right; 2 usage; 3 nothing to verify, or a run is at work there; 4 some "
+      "bytes\n"
+      "cannot be read, and the others are right; 5 something is not as it was written.");
+  command
+      ->add_option("DIR", options->request.folders,
+                   "A target, its ckptsim/, a run in it or a checkpoint; several may be given")
+      ->required();
+  command
+      ->add_option("--threads", options->threads,
+                   "Threads that read in each process (default: one for each processor; one under mpirun)")
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--backend", options->request.backend,
+                   "What reads: auto (past the page cache where the file system can, and it says so where it "
+                   "cannot), io_uring, direct, buffered (through the page cache, which is dropped before)")
+      ->check(CLI::IsMember({"auto", "io_uring", "direct", "buffered"}))
+      ->capture_default_str();
+  command
+      ->add_option("--progress", options->progress,
+                   "Progress on stderr: auto (a live line on a terminal), plain, none")
+      ->check(CLI::IsMember({"auto", "plain", "none"}))
+      ->capture_default_str();
+  command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
+  add_output_format(*command, options->format);
+  command->callback([options, &exit_code] { exit_code = verify_command(*options); });
+}
+
+}  // namespace ckptsim::cli

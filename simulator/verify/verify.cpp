@@ -1,0 +1,276 @@
+#include "simulator/verify/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "simulator/communicator/packing.h"
+#include "simulator/run/backend_choice.h"
+#include "simulator/verify/checkpoint_search.h"
+#include "simulator/verify/examination.h"
+#include "simulator/verify/reading_threads.h"
+#include "simulator/verify/work_division.h"
+#include "storage/errors.h"
+
+namespace ckptsim::simulator {
+namespace {
+
+std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
+  std::vector<std::string> findings;
+  for (const Finding& finding : outcome.findings)
+    findings.push_back(finding_to_text(finding));
+  return pack({std::to_string(number), std::to_string(outcome.more_ranges),
+               std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes),
+               pack(findings)});
+}
+
+std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
+  const std::vector<std::string> field = unpack(text);
+  FileOutcome outcome{.findings = {},
+                      .more_ranges = std::stoull(field.at(1)),
+                      .wrong_bytes = std::stoull(field.at(2)),
+                      .unreadable_bytes = std::stoull(field.at(3))};
+  for (const std::string& finding : unpack(field.at(4)))
+    outcome.findings.push_back(finding_from_text(finding));
+  return {std::stoull(field.at(0)), std::move(outcome)};
+}
+
+std::string backend_name(storage::Backend backend) {
+  if (backend == storage::Backend::kBuffered) return "buffered";
+  return backend == storage::Backend::kDirect ? "direct" : "io_uring";
+}
+
+class Verification {
+ public:
+  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress)
+      : communicator_(communicator),
+        request_(request),
+        progress_(progress),
+        threads_(request.threads, clock_) {}
+
+  VerifyResult execute() {
+    choice_ = choose_backend(communicator_, request_.backend);
+    wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
+    result_.processes = communicator_.processes();
+    result_.threads = request_.threads;
+    find();
+    const auto count = std::stoull(communicator_.broadcast(std::to_string(complete_.size())));
+    complete_.resize(count);
+    for (ordinal_ = 0; ordinal_ < count; ++ordinal_)
+      one_checkpoint(complete_[ordinal_]);
+    progress_.end_run();
+    find_missing_parts();
+    return std::move(result_);
+  }
+
+ private:
+  // Process 0 looks, and holds the locks until the end.
+  void find() {
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      if (communicator_.process() != 0) return;
+      for (const std::string& folder : request_.folders)
+        find_checkpoints(folder, search_);
+      std::set<std::string> seen;
+      for (const FoundCheckpoint& found : search_.checkpoints) {
+        if (!seen.insert(std::filesystem::canonical(found.path()).string()).second) continue;
+        if (found.manifests.empty()) {
+          result_.incomplete.push_back(found.path());
+        } else {
+          complete_.push_back(found);
+        }
+      }
+      if (complete_.empty()) refuse_nothing();
+    });
+  }
+
+  [[noreturn]] void refuse_nothing() const {
+    const std::string folders = fmt::format("{}", fmt::join(request_.folders, ", "));
+    throw storage::UnsuitableTarget(
+        result_.incomplete.empty()
+            ? fmt::format("{} holds no checkpoint; write some with ckptsim run, or name another folder",
+                          folders)
+            : fmt::format("{} holds no complete checkpoint, and {} without a manifest, which a run did not "
+                          "finish; there is nothing to verify",
+                          folders, result_.incomplete.size()));
+  }
+
+  void one_checkpoint(const FoundCheckpoint& found) {
+    Examination examination;
+    std::string message;
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      if (communicator_.process() != 0) return;
+      examination = examine(found, choice_, request_.backend);
+      message = examination_to_text(examination);
+    });
+    message = communicator_.broadcast(std::move(message));
+    storage::Folder folder;
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      if (communicator_.process() != 0) examination = examination_from_text(message);
+      if (!examination.manifests.empty()) folder = open_checkpoint(examination.found);
+    });
+    message.clear();
+    begin(examination);
+    communicator_.barrier();
+    const storage::Clock::Time start = clock_.now();
+    std::map<std::size_t, FileOutcome> outcomes;
+    together(communicator_, ExitCode::kInputOutput, [&] { outcomes = read(examination, folder); });
+    communicator_.barrier();
+    const double seconds = std::chrono::duration<double>(clock_.now() - start).count();
+    gather(std::move(outcomes), seconds);
+    progress_.end_checkpoint();
+  }
+
+  void begin(const Examination& examination) {
+    if (communicator_.process() != 0) return;
+    VerifiedCheckpoint& checkpoint = result_.checkpoints.emplace_back();
+    checkpoint.path = examination.found.path();
+    checkpoint.findings = examination.findings;
+    checkpoint.backend = backend_name(examination.backend);
+    checkpoint.backend_reason = examination.backend_reason;
+    for (const Manifest& manifest : examination.manifests) {
+      checkpoint.name = manifest.name;
+      checkpoint.pass = manifest.pass;
+      checkpoint.warmup = manifest.warmup;
+      checkpoint.checkpoint = manifest.checkpoint;
+      checkpoint.part = manifest.part.part;
+      checkpoint.parts = manifest.part.parts;
+      seen_parts_[{manifest.name, manifest.warmup, manifest.pass, manifest.checkpoint, manifest.part.parts}]
+          .insert(manifest.part.part);
+      checkpoint.files += manifest.files.size();
+      for (const ManifestFile& file : manifest.files)
+        checkpoint.file_bytes += file.file_bytes;
+    }
+    // The others are as large, nearly always.
+    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0);
+    progress_.begin_checkpoint(checkpoint.pass, checkpoint.warmup, checkpoint.checkpoint);
+  }
+
+  std::map<std::size_t, FileOutcome> read(const Examination& examination, const storage::Folder& folder) {
+    std::vector<std::uint64_t> sizes;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < examination.found_bytes.size(); ++i) {
+      if (!examination.found_bytes[i]) continue;
+      numbers.push_back(i);
+      sizes.push_back(*examination.found_bytes[i]);
+    }
+    const auto shares = divide_work(sizes, static_cast<std::size_t>(communicator_.processes()));
+    std::vector<std::size_t> mine;
+    for (const std::size_t item : shares[static_cast<std::size_t>(communicator_.process())])
+      mine.push_back(numbers[item]);
+    std::atomic<std::uint64_t> read_bytes{0};
+    read_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
+    return threads_.verify(examination, folder, mine, read_bytes, [&] { tell_progress(read_bytes); });
+  }
+
+  void tell_progress(std::uint64_t read_bytes) {
+    if (!wanted_) return;
+    const auto checkpoint = static_cast<std::uint32_t>(ordinal_);
+    if (communicator_.process() != 0) {
+      communicator_.post(0, {.kind = SideMessage::Kind::kProgress,
+                             .checkpoint = checkpoint,
+                             .process = communicator_.process(),
+                             .value = read_bytes});
+      return;
+    }
+    while (const std::optional<SideMessage> message = communicator_.poll()) {
+      if (message->checkpoint == checkpoint)
+        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+    }
+    read_by_process_[0] = read_bytes;
+    progress_.written(std::accumulate(read_by_process_.begin(), read_by_process_.end(), std::uint64_t{0}));
+  }
+
+  // In order of the manifest, whoever read what.
+  void gather(std::map<std::size_t, FileOutcome> mine, double seconds) {
+    std::vector<std::string> texts;
+    for (const auto& [number, outcome] : mine) {
+      if (!outcome.findings.empty()) texts.push_back(outcome_to_text(number, outcome));
+    }
+    std::map<std::size_t, FileOutcome> all;
+    for (const std::string& part : communicator_.gather(pack(texts), 0)) {
+      for (const std::string& text : unpack(part))
+        all.insert(outcome_from_text(text));
+    }
+    if (communicator_.process() != 0) return;
+    VerifiedCheckpoint& checkpoint = result_.checkpoints.back();
+    checkpoint.seconds = seconds;
+    for (auto& [number, outcome] : all) {
+      checkpoint.more_ranges += outcome.more_ranges;
+      checkpoint.wrong_bytes += outcome.wrong_bytes;
+      checkpoint.unreadable_bytes += outcome.unreadable_bytes;
+      for (Finding& finding : outcome.findings)
+        checkpoint.findings.push_back(std::move(finding));
+    }
+    std::set<std::string> wrong;
+    for (const Finding& finding : checkpoint.findings) {
+      if (finding.is_read_error()) continue;
+      wrong.insert(finding.file);
+      if (finding.kind != "bytes") checkpoint.wrong_bytes += finding.wrong_bytes;
+    }
+    checkpoint.wrong_files = wrong.size();
+  }
+
+  void find_missing_parts() {
+    for (const auto& [key, parts] : seen_parts_) {
+      const auto& [name, warmup, pass, checkpoint, count] = key;
+      for (std::uint64_t part = 1; part <= count; ++part) {
+        if (parts.contains(part)) continue;
+        result_.missing_parts.push_back(fmt::format("{}, {} {}, checkpoint {}: part {} of {}", name,
+                                                    warmup ? "warm-up" : "pass", pass, checkpoint, part,
+                                                    count));
+      }
+    }
+  }
+
+  using PartsKey = std::tuple<std::string, bool, std::int64_t, std::int64_t, std::uint64_t>;
+
+  Communicator& communicator_;
+  const VerifyRequest& request_;
+  Progress& progress_;
+  storage::SteadyClock clock_;
+  ReadingThreads threads_;
+  BackendChoice choice_;
+  bool wanted_ = false;
+  SearchResult search_;                    // on process 0, with the locks
+  std::vector<FoundCheckpoint> complete_;  // on process 0; as many empty ones elsewhere
+  std::size_t ordinal_ = 0;
+  std::vector<std::uint64_t> read_by_process_;
+  std::map<PartsKey, std::set<std::uint64_t>> seen_parts_;
+  VerifyResult result_;
+};
+
+}  // namespace
+
+bool VerifiedCheckpoint::is_wrong() const {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return !finding.is_read_error(); });
+}
+
+bool VerifiedCheckpoint::has_read_error() const {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return finding.is_read_error(); });
+}
+
+ExitCode VerifyResult::exit_code() const {
+  const auto any = [this](auto holds) { return std::any_of(checkpoints.begin(), checkpoints.end(), holds); };
+  if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.is_wrong(); }))
+    return ExitCode::kVerification;
+  return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); })
+             ? ExitCode::kInputOutput
+             : ExitCode::kDone;
+}
+
+VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress) {
+  return Verification(communicator, request, progress).execute();
+}
+
+}  // namespace ckptsim::simulator

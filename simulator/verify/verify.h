@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/communicator/communicator.h"
+#include "simulator/engine/failure.h"
+#include "simulator/run/progress.h"
+#include "simulator/verify/finding.h"
+
+namespace ckptsim::simulator {
+
+struct VerifyRequest {
+  std::vector<std::string> folders;  // targets, or folders below them
+  std::string backend = "auto";      // auto, io_uring, direct, buffered
+  std::size_t threads = 1;           // of each process
+};
+
+// One complete checkpoint, or one target's part of one.
+struct VerifiedCheckpoint {
+  std::string path;
+  std::string name;  // the run's; empty where the manifest could not be taken
+  std::int64_t pass = 0;
+  bool warmup = false;
+  std::int64_t checkpoint = 0;
+  std::uint64_t part = 1;
+  std::uint64_t parts = 1;
+  std::uint64_t files = 0;
+  std::uint64_t file_bytes = 0;  // as the manifest lists them
+  double seconds = 0;
+  std::string backend;         // what read the files
+  std::string backend_reason;  // where that is not as asked
+  std::vector<Finding> findings;
+  std::uint64_t more_ranges = 0;  // wrong, and not among the findings
+  std::uint64_t wrong_files = 0;
+  std::uint64_t wrong_bytes = 0;
+  std::uint64_t unreadable_bytes = 0;
+
+  [[nodiscard]] bool is_wrong() const;  // something is not as it should be
+  [[nodiscard]] bool has_read_error() const;
+};
+
+struct VerifyResult {
+  std::vector<VerifiedCheckpoint> checkpoints;
+  std::vector<std::string> incomplete;     // folders without a manifest: those checkpoints do not exist
+  std::vector<std::string> missing_parts;  // "NAME, pass 1, checkpoint 2: part 2 of 2", of no folder named
+  int processes = 1;
+  std::size_t threads = 1;
+
+  [[nodiscard]] ExitCode exit_code() const;
+};
+
+// Collective. Reads every file of every complete checkpoint under the folders and compares each byte with the
+// one that the manifest says it was made as. Process 0 lists folders and reads manifests; the processes
+// divide the files. Writes nothing. The result is process 0's, and the same whatever the number of processes
+// and threads. Throws RunFailure alike on all processes: 3 where there is nothing to verify or a run is at
+// work.
+[[nodiscard]] VerifyResult verify(Communicator& communicator, const VerifyRequest& request,
+                                  Progress& progress);
+
+}  // namespace ckptsim::simulator

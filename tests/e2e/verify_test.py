@@ -1,0 +1,330 @@
+"""Checkpoints read back: every byte that is not as it was written is found, named and counted."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+import zlib
+
+import support
+from support import BINARY, EndToEnd, digests, environment
+
+FAST = ["--set", "checkpoint.fsync=off"]
+RUN = "llama3.1-8b-tp1pp1"
+SMALL = [RUN, "--set", "parallelism.tensor=2", "--scale", "0.0001"]  # 68 files, 2 ranks, 3 MB
+
+
+def checkpoint(target, number=1):
+    return support.checkpoint(target, number, RUN)
+
+
+def flip(path, offset, bit):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        byte = file.read(1)[0]
+        file.seek(offset)
+        file.write(bytes([byte ^ (1 << bit)]))
+
+
+def reseal(path, change):
+    """Changes a manifest and gives it the CRC of its new bytes."""
+    text = path.read_text()
+    changed = change(text)
+    assert changed != text
+    body = changed[:-12]
+    path.write_text(f"{body}{zlib.crc32(body.encode()):08x}\"\n}}\n")
+
+
+class Verify(EndToEnd):
+    def written(self, *arguments, passes=1, checkpoints=1, name="target", processes=None):
+        target = self.target(name)
+        self.run_ok(*(arguments or SMALL), *FAST, "--passes", passes, "--checkpoints-per-pass", checkpoints, "--target",
+                    target, processes=processes)
+        return target
+
+    def verify(self, code, *arguments, **keywords):
+        outcome = self.ckptsim("verify", *arguments, **keywords)
+        self.assertEqual(outcome.code, code, outcome.stderr + outcome.stdout)
+        self.assertEqual(len(outcome.messages()), 0 if code == 0 else 1, outcome.stderr)
+        return outcome
+
+    def report(self, code, *arguments, **keywords):
+        return json.loads(self.verify(code, *arguments, "--json", **keywords).stdout)
+
+    def finding(self, *arguments, **keywords):
+        """The one thing that is wrong."""
+        findings = [finding for one in self.report(5, *arguments, **keywords)["checkpoints"]
+                    for finding in one["findings"]]
+        self.assertEqual(len(findings), 1, findings)
+        return findings[0]
+
+
+class WhatIsRight(Verify):
+    def test_every_checkpoint_of_a_target_from_every_level(self):
+        target = self.written(passes=2, checkpoints=2)
+        before = digests(target)
+        report = self.report(0, target)
+        self.assertEqual([(one["pass"], one["checkpoint"], one["files"], one["result"], one["wrong_bytes"])
+                          for one in report["checkpoints"]], [(2, 1, 68, "right", 0), (2, 2, 68, "right", 0)])
+        result, _ = self.result()
+        self.assertEqual(report["checkpoints"][0]["file_bytes"], result["plan"]["file_bytes"])
+        for folder, count in ((target / "ckptsim", 2), (target / "ckptsim" / RUN, 2), (checkpoint(target, 2), 1)):
+            self.assertEqual(len(self.report(0, folder)["checkpoints"]), count)
+        self.assertEqual(len(self.report(0, checkpoint(target, 1), checkpoint(target, 2), target)["checkpoints"]), 2)
+        self.assertEqual(digests(target), before)
+
+    def test_formats(self):
+        target = self.written()
+        lines = self.verify(0, target).stdout.splitlines()
+        self.assertEqual(lines[0].split(), ["checkpoint", "pass", "files", "bytes", "seconds", "GB/s", "result"])
+        self.assertTrue(lines[1].endswith("right"))
+        self.assertEqual(self.verify(0, target, "--csv").stdout.splitlines()[0],
+                         "checkpoint,pass,files,bytes,seconds,GB/s,result")
+        self.assertTrue(self.verify(0, target, "--markdown").stdout.startswith("| checkpoint"))
+
+    def test_every_content_state_sharding_and_dialect(self):
+        for arguments in (["--set", "content.kind=weights", "--set", "training_state=adam-mixed"],
+                          ["--set", "content.compressible_fraction=0.5"],
+                          ["--set", "content.kind=weights", "--set", "content.compressible_fraction=0.75",
+                           "--set", "content.seed=9"],
+                          ["--set", "storage.torch_dialect=1.13", "--set", "storage.alignment_bytes=4096"],
+                          ["--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=1", "--set",
+                           "parallelism.data=3", "--set", "parallelism.zero_stage=3"],
+                          ["--set", "checkpoint.warmup_passes=1"]):
+            with self.subTest(arguments=arguments):
+                target = self.written(*SMALL, *arguments, name=f"target{len(list(self.folder.iterdir()))}")
+                self.assertEqual([one["result"] for one in self.report(0, target)["checkpoints"]], ["right"])
+                shutil.rmtree(target)
+
+    def test_what_torchs_own_writer_wrote(self):
+        if not (pathlib.Path(BINARY).parent / "ckptsim_libtorch.so").exists():
+            self.skipTest("no LibTorch module in this build")
+        target = self.written(*SMALL, "--serializer", "libtorch")
+        self.report(0, target)
+
+    def test_two_targets_are_two_parts(self):
+        first, second = self.target("first"), self.target("second")
+        self.run_ok(*SMALL, *FAST, "--passes", "1", "--checkpoints-per-pass", "1", "--target", first, "--target", second)
+        both = self.report(0, first, second)
+        self.assertEqual([(one["part"], one["parts"]) for one in both["checkpoints"]], [(1, 2), (2, 2)])
+        self.assertEqual(sum(one["files"] for one in both["checkpoints"]), 68)
+        self.assertEqual(both["missing_parts"], [])
+        alone = self.verify(0, second).stdout
+        self.assertIn("2 of 2", alone)
+        self.assertIn(f"Not in the folders named: {RUN}, pass 1, checkpoint 1: part 1 of 2", alone)
+
+    def test_a_backend_that_reads_through_the_page_cache_says_so(self):
+        target = self.written()
+        self.assertIn("Read through the page cache (as asked)", self.verify(0, target, "--backend", "buffered").stdout)
+        memory = pathlib.Path(f"/dev/shm/ckptsim-verify-{os.getpid()}")
+        shutil.copytree(target, memory)
+        self.addCleanup(shutil.rmtree, memory)
+        self.assertIn("Read through the page cache (auto: ", self.verify(0, memory).stdout)
+        self.refused(3, "verify", memory, "--backend", "direct", words=["--backend buffered"])
+
+    def test_progress_is_on_stderr(self):
+        target = self.written(checkpoints=2)
+        outcome = self.ckptsim("verify", target, "--progress", "plain")
+        self.assertEqual(outcome.code, 0)
+        self.assertEqual(len(outcome.messages()), 2, outcome.stderr)
+
+
+class NothingToVerify(Verify):
+    def test_no_checkpoint_is_exit_3(self):
+        self.refused(3, "verify", self.folder, words=["holds no checkpoint"])
+        self.refused(3, "verify", self.folder / "none", words=["No such file"])
+        self.refused(2, "verify")
+        self.refused(2, "verify", self.folder, "--backend", "null")
+
+    def test_a_checkpoint_without_its_manifest_does_not_exist(self):
+        target = self.written(checkpoints=2)
+        (checkpoint(target, 1) / "manifest.json").unlink()
+        outcome = self.verify(0, target)
+        self.assertIn("Incomplete, skipped: 1", outcome.stdout)
+        self.assertIn("checkpoint_01", outcome.stdout)
+        (checkpoint(target, 2) / "manifest.json").unlink()
+        self.refused(3, "verify", target, words=["no complete checkpoint", "nothing to verify"])
+
+    def test_a_run_that_is_at_work_is_left_alone(self):
+        target = self.target()
+        command = [BINARY, "run", *SMALL, "--passes", "1000", "--checkpoints-per-pass", "1", "--target", str(target),
+                   "--output", str(self.folder / "busy")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()) as run:
+            try:
+                while not (checkpoint(target) / "manifest.json").exists():
+                    self.assertIsNone(run.poll())
+                    time.sleep(0.01)
+                self.refused(3, "verify", target, words=["another run is using", f"pid {run.pid} "])
+            finally:
+                run.send_signal(signal.SIGKILL)
+                run.wait()
+
+    def test_an_earlier_versions_manifest_is_told_from_a_damaged_one(self):
+        target = self.written()
+        reseal(checkpoint(target) / "manifest.json", lambda text: text.replace("ckptsim.manifest/2", "ckptsim.manifest/1"))
+        finding = self.finding(target)
+        self.assertEqual(finding["kind"], "manifest")
+        self.assertIn("earlier version", finding["message"])
+
+
+class WhatIsWrong(Verify):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.random = random.Random(20261201)
+        print("\nseed 20261201", flush=True)
+
+    def test_single_bits_through_the_program(self):
+        target = self.written()
+        folder = checkpoint(target)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        for i in range(24):
+            file = self.random.choice(manifest["files"])
+            tensors = [(record, entry["key"]) for record, entry in
+                       zip([record for record in file["records"] if record["name"].startswith("data/")],
+                           [entry for entry in file["entries"] if "dtype" in entry])]
+            record, key = self.random.choice(tensors)
+            name, offset = file["name"], record["offset"] + self.random.randrange(record["bytes"])
+            if i % 3 == 0:  # not in a tensor
+                name = self.random.choice(["manifest.json", name])
+                offset = self.random.randrange(file["records"][0]["offset"] + file["records"][0]["bytes"])
+            bit = self.random.randrange(8)
+            flip(folder / name, offset, bit)
+            with self.subTest(name=name, offset=offset, bit=bit):
+                finding = self.finding(target)
+                self.assertEqual(finding["file"], name)
+                if name == "manifest.json":
+                    self.assertEqual(finding["kind"], "manifest")
+                else:
+                    self.assertEqual((finding["offset"], finding["wrong_bytes"]), (offset, 1))
+                    if i % 3:
+                        self.assertEqual((finding["record"], finding["tensor"], finding["tensor_offset"]),
+                                         (record["name"], key, offset - record["offset"]))
+                    else:
+                        self.assertNotIn("tensor", finding)
+            flip(folder / name, offset, bit)
+        self.report(0, target)
+
+    def test_the_sentence_names_file_tensor_and_count(self):
+        target = self.written()
+        file = json.loads((checkpoint(target) / "manifest.json").read_text())["files"][5]
+        record = next(record for record in file["records"] if record["name"] == "data/0")
+        flip(checkpoint(target) / file["name"], record["offset"], 0)
+        outcome = self.verify(5, target)
+        for text in (outcome.messages()[0], outcome.stdout):
+            for word in (file["name"], file["entries"][0]["key"], f"byte {record['offset']} differs", "1 byte in 1 file"):
+                self.assertIn(word, text)
+        self.assertIn("WRONG", outcome.stdout)
+
+    def test_what_is_on_the_drive_and_not_what_is_in_the_page_cache(self):
+        target = self.written()
+        for backend, cached in (("auto", False), ("io_uring", False), ("direct", False), ("buffered", True)):
+            report = self.report(0, target, "--backend", backend)
+            self.assertEqual(report["checkpoints"][0]["backend"] == "buffered", cached)
+            pages = subprocess.run(["fincore", "--bytes", "--noheadings", "--output", "PAGES",
+                                    *map(str, checkpoint(target).glob("*.pt"))], capture_output=True, text=True, check=True)
+            self.assertEqual(sum(map(int, pages.stdout.split())) > 0, cached, backend)
+
+    def test_lengths_names_and_kinds(self):
+        target = self.written()
+        folder = checkpoint(target)
+        files = sorted(folder.glob("*.pt"))
+        text = files[0].read_bytes()
+        files[0].write_bytes(text[:-100])
+        self.assertEqual([self.finding(target)[key] for key in ("kind", "wrong_bytes")], ["too_short", 100])
+        files[0].write_bytes(text + b"x")
+        self.assertEqual([self.finding(target)[key] for key in ("kind", "wrong_bytes")], ["too_long", 1])
+        files[0].write_bytes(b"")
+        self.assertEqual(self.finding(target)["kind"], "too_short")
+        files[0].unlink()
+        self.assertEqual(self.finding(target)["kind"], "missing")
+        os.mkfifo(files[0])
+        self.assertEqual(self.finding(target)["kind"], "not_a_file")
+        files[0].unlink()
+        away = self.folder / "away.pt"
+        away.write_bytes(text)
+        files[0].symlink_to(away)
+        self.assertEqual(self.finding(target)["kind"], "not_a_file")
+        files[0].unlink()
+        files[0].write_bytes(text)
+        (folder / "extra.pt").write_bytes(b"x")
+        self.assertEqual([self.finding(target)[key] for key in ("kind", "file")], ["unlisted", "extra.pt"])
+
+    def test_files_of_another_place_pass_or_checkpoint(self):
+        target = self.written(checkpoints=2)
+        first, second = checkpoint(target, 1), checkpoint(target, 2)
+        names = ["layer_000-model_00-model_states.pt", "layer_000-model_01-model_states.pt"]
+        texts = [(first / name).read_bytes() for name in names]
+        for name, text in zip(names, reversed(texts)):
+            (first / name).write_bytes(text)
+        self.assertEqual(self.report(5, first)["checkpoints"][0]["wrong_files"], 2)
+        for name, text in zip(names, texts):
+            (first / name).write_bytes(text)
+        (first / names[0]).write_bytes((second / names[0]).read_bytes())
+        self.assertEqual(self.report(5, target)["checkpoints"][0]["wrong_files"], 1)
+        (first / names[0]).write_bytes(texts[0])
+        first.rename(target / "swap")
+        second.rename(first)
+        self.assertEqual(self.finding(target)["file"], "manifest.json")
+
+    def test_a_manifest_that_names_what_is_elsewhere(self):
+        target = self.written()
+        for name in ("../../x", "/etc/hostname", "a/../b.pt"):
+            shutil.copy(checkpoint(target) / "manifest.json", self.folder / "manifest.json")
+            reseal(checkpoint(target) / "manifest.json",
+                   lambda text, name=name: text.replace("layer_000-model_00-model_states.pt", name, 1))
+            finding = self.finding(target)
+            self.assertEqual(finding["kind"], "manifest")
+            self.assertIn(name, finding["message"])
+            shutil.copy(self.folder / "manifest.json", checkpoint(target) / "manifest.json")
+
+    def test_a_folder_that_is_a_link(self):
+        target = self.written()
+        (target / "ckptsim" / RUN).rename(self.folder / "away")
+        (target / "ckptsim" / RUN).symlink_to(self.folder / "away")
+        self.refused(3, "verify", target, words=["is a link"])
+
+    def test_much_damage_is_counted_and_not_all_shown(self):
+        target = self.written()
+        for file in checkpoint(target).glob("layer_*.pt"):
+            size = file.stat().st_size
+            file.write_bytes(bytes(size))
+        outcome = self.verify(5, target)
+        self.assertIn(" more\n", outcome.stdout)
+        self.assertLess(len(outcome.stdout.splitlines()), 70)
+        self.assertEqual(self.report(5, target)["checkpoints"][0]["wrong_files"], 64)
+
+
+class Processes(Verify):
+    def test_the_output_is_the_same_for_any_number_of_processes_and_threads(self):
+        target = self.written(checkpoints=2)
+        for number, name in ((1, "layer_003-model_01-model_states.pt"), (2, "layer_030-model_01-model_states.pt")):
+            flip(checkpoint(target, number) / name, 500 * number, 2)
+        (checkpoint(target, 2) / "mp_rank_00_model_states.pt").unlink()
+
+        def comparable(**keywords):
+            report = self.report(5, target, *keywords.pop("options", ()), **keywords)
+            for one in report["checkpoints"]:
+                del one["duration_s"]
+            return report["checkpoints"]
+
+        alone = comparable()
+        self.assertEqual([len(one["findings"]) for one in alone], [1, 2])
+        self.assertEqual(comparable(options=["--threads", "1"]), alone)
+        for processes in (1, 3, 8):
+            self.assertEqual(comparable(processes=processes), alone, processes)
+
+    def test_under_mpirun_all_is_well_and_refusals_are_told_once(self):
+        target = self.written(processes=2)
+        self.assertEqual(self.report(0, target, processes=3)["processes"], 3)
+        outcome = self.ckptsim("verify", self.folder / "none", processes=3)
+        self.assertEqual(outcome.code, 3)
+        self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
