@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -14,13 +17,17 @@
 #include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
+#include "simulator/communicator/packing.h"
+#include "simulator/config/config_part.h"
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
 #include "simulator/report/plan_tables.h"
 #include "simulator/report/progress_line.h"
 #include "simulator/report/result_folder.h"
 #include "simulator/report/result_json.h"
+#include "simulator/report/result_reader.h"
 #include "simulator/report/run_tables.h"
+#include "simulator/report/version.h"
 #include "simulator/run/run.h"
 #include "storage/text/printable.h"
 
@@ -35,6 +42,7 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> settings;  // key, value: the options that stand for a key
   std::vector<std::string> overrides;
   std::string output = "results";
+  std::string resume;
   std::string progress = "auto";
   bool no_progress = false;
   bool dry_run = false;
@@ -81,6 +89,65 @@ simulator::ProgressStyle progress_style(const RunOptions& options,
   return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
 }
 
+void refuse_other_run(const simulator::RunResult& earlier, const simulator::RunConfig& config,
+                      const std::string& folder) {
+  if (const auto differs = simulator::first_difference(earlier.config, config)) {
+    throw ConfigError("",
+                      fmt::format("--resume {}: {} was {} when the run began and is {} now; give the same "
+                                  "configuration and options, or begin a new run without --resume",
+                                  folder, differs->key, differs->value, differs->other));
+  }
+  if (earlier.version != simulator::version()) {
+    throw ConfigError(
+        "", fmt::format("--resume {}: the run was begun with version {} of this program, which is {}; "
+                        "go on with that one, or begin a new run without --resume",
+                        folder, earlier.version, simulator::version()));
+  }
+}
+
+// What is to be done where a run goes on: collective. Process 0 takes up the folder and knows more.
+simulator::Resume take_up(simulator::Communicator& communicator, const RunOptions& options,
+                          const simulator::RunConfig& config, simulator::ResultFolder& folder) {
+  simulator::Resume resume;
+  std::string known;
+  simulator::together(communicator, ExitCode::kInputOutput, [&] {
+    if (communicator.process() != 0) return;
+    resume.earlier = folder.take_up(options.resume);
+    refuse_other_run(*resume.earlier, config, options.resume);
+    for (const simulator::PassResult& pass : resume.earlier->passes) {
+      for (const simulator::CheckpointResult& checkpoint : pass.checkpoints) {
+        ++resume.finished;
+        if (checkpoint.load.has_value()) ++resume.loaded;
+      }
+    }
+    const simulator::EffectiveSettings& effective = resume.earlier->effective;
+    known = simulator::pack({std::to_string(resume.finished), std::to_string(resume.loaded),
+                             std::to_string(effective.checkpoints_per_pass), effective.checkpoints_reason});
+  });
+  const std::vector<std::string> field = simulator::unpack(communicator.broadcast(known));
+  resume.finished = std::stoull(field[0]);
+  resume.loaded = std::stoull(field[1]);
+  resume.checkpoints_per_pass = std::stoll(field[2]);
+  resume.checkpoints_reason = field[3];
+  return resume;
+}
+
+// The result of a run whose journal is complete: as it was stored, or made from the journal where that did
+// not happen any more.
+simulator::RunResult finished_result(const simulator::Resume& resume, simulator::ResultFolder& folder) {
+  const std::filesystem::path stored = folder.path() / "result.json";
+  if (std::ifstream file(stored); file) {
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    simulator::RunResult result = simulator::read_result(text, stored.string());
+    if (result.status == "complete") return result;
+  }
+  simulator::RunResult result = *resume.earlier;
+  result.plan = simulator::make_plan(result.config);
+  result.status = "complete";
+  folder.end(result);
+  return result;
+}
+
 void print_result(const simulator::RunResult& result, const RunOptions& options, const std::string& folder) {
   std::string text;
   if (options.format.json) {
@@ -115,13 +182,26 @@ class ResultKeeper {
 
 int run_on(simulator::Communicator& communicator, const RunOptions& options,
            simulator::Interruption& interruption) {
-  const simulator::RunRequest request{.config = shared_config(communicator, options),
-                                      .command = command_line(),
-                                      .dry_run = options.dry_run,
-                                      .profile = options.profile};
+  simulator::RunRequest request{.config = shared_config(communicator, options),
+                                .command = command_line(),
+                                .dry_run = options.dry_run,
+                                .profile = options.profile};
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
   simulator::ResultFolder folder(options.output);
+  if (!options.resume.empty()) {
+    request.resume = take_up(communicator, options, request.config, folder);
+    const simulator::Resume& resume = *request.resume;
+    if (simulator::is_complete(resume, request.config.checkpoint)) {
+      simulator::together(communicator, ExitCode::kInputOutput, [&] {
+        if (communicator.process() != 0) return;
+        fmt::print(stderr, "ckptsim: {}: the run is complete, nothing is left to do\n",
+                   folder.path().string());
+        print_result(finished_result(resume, folder), options, folder.path().string());
+      });
+      return static_cast<int>(ExitCode::kDone);
+    }
+  }
   std::optional<ResultKeeper> keeper;
   if (communicator.process() == 0) keeper.emplace(folder, interruption);
   const simulator::RunResult result = simulator::run(communicator, request, folder, progress, interruption);
@@ -165,6 +245,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  mpirun -np 8 --bind-to none ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n"
       "  ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0 --scale 0.001 --checkpoints-per-pass 2\n"
+      "  ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0 --resume "
+      "results/llama3.1-405b-tp4pp2-20261130T183750Z\n"
       "  ckptsim run llama3.1-405b-tp4pp2 --backend null --scale 0.01 --checkpoints-per-pass 1 --passes 1");
   command->add_option("CONFIG", options->config, "A run's JSON file, or the name of a shipped run")
       ->required();
@@ -186,10 +268,15 @@ void add_run_command(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--output", options->output, "Where the result's folder is made")
       ->capture_default_str();
-  command->add_flag(
+  CLI::Option* resume = command->add_option("--resume", options->resume,
+                                            "Goes on with an interrupted run, whose result's folder this is, "
+                                            "at its next checkpoint; CONFIG and the "
+                                            "other options as for the run");
+  CLI::Option* dry_run = command->add_flag(
       "--dry-run", options->dry_run,
       "Checks configuration, plan, targets and space, and says what would be done; writes nothing, so that "
       "direct I/O and memory on huge pages are not proved");
+  resume->excludes(dry_run);
   command
       ->add_option("--progress", options->progress,
                    "Progress on stderr: auto (a live line on a terminal), plain, none")

@@ -13,7 +13,24 @@ OrderedJson::json_pointer pointer_to(const std::string& key) {
   return OrderedJson::json_pointer(json_pointer(split_dotted(key)));
 }
 
+std::optional<ConfigDifference> difference(const OrderedJson& value, const OrderedJson& other,
+                                           const std::string& key) {
+  if (value == other) return std::nullopt;
+  if (!value.is_object() || !other.is_object()) return ConfigDifference{key, value.dump(), other.dump()};
+  for (const auto& [name, member] : value.items()) {
+    const std::string below = key.empty() ? name : key + "." + name;
+    const auto found = difference(member, other.value(name, OrderedJson()), below);
+    if (found.has_value()) return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<ConfigDifference> first_difference(const RunConfig& config, const RunConfig& other) {
+  return difference(OrderedJson::parse(effective_config(config)), OrderedJson::parse(effective_config(other)),
+                    "");
+}
 
 std::string config_value(const RunConfig& config, const std::string& key) {
   const OrderedJson value = OrderedJson::parse(effective_config(config)).at(pointer_to(key));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,5 +13,15 @@ namespace ckptsim::simulator {
 
 // The part of a run's configuration that holds these keys and no other, as JSON text for a run's file.
 [[nodiscard]] std::string config_part(const RunConfig& config, const std::vector<std::string>& keys);
+
+// A key in which two configurations differ, with both values as JSON.
+struct ConfigDifference {
+  std::string key;  // "checkpoint.passes"
+  std::string value;
+  std::string other;
+};
+// The first, in the order of effective_config(); none where they are the same.
+[[nodiscard]] std::optional<ConfigDifference> first_difference(const RunConfig& config,
+                                                               const RunConfig& other);
 
 }  // namespace ckptsim::simulator

@@ -1,15 +1,16 @@
 #include "simulator/report/result_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <string_view>
 #include <system_error>
 
+#include "models/errors.h"
+#include "simulator/report/file_calls.h"
 #include "simulator/report/load_tables.h"
 #include "simulator/report/result_json.h"
+#include "simulator/report/result_reader.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
 #include "storage/target/marked_directory.h"
@@ -19,26 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& what, const fs::path& path) {
-  throw std::system_error(errno, std::generic_category(), fmt::format("cannot {} {}", what, path.string()));
-}
-
-void write_all(int file, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", path);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-void sync_folder(const fs::path& folder) {
-  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) fail("open", folder);
-  const int outcome = fsync(directory);
-  close(directory);
-  if (outcome != 0) fail("fsync", folder);
-}
+constexpr const char* kJournal = "journal.jsonl";
 
 // "NAME-20261130T173937Z", with "-2" and so on where two runs began in the same second.
 fs::path make_unique_folder(const fs::path& output, const RunResult& run) {
@@ -67,25 +49,33 @@ void refuse_inside_marked(const fs::path& output) {
 
 }  // namespace
 
-ResultFolder::~ResultFolder() {
-  if (journal_ >= 0) close(journal_);
+RunResult ResultFolder::take_up(const fs::path& folder) {
+  const fs::path journal = folder / kJournal;
+  if (!fs::exists(journal)) {
+    throw ConfigError(
+        "", fmt::format("--resume {}: there is no {} in it; name the folder that the interrupted run "
+                        "made in its --output",
+                        folder.string(), kJournal));
+  }
+  journal_.open(journal);
+  const std::string text = journal_.text();
+  JournalContents contents = read_journal(text, journal.string());
+  path_ = folder;
+  taken_up_ = true;
+  whole_bytes_ = contents.whole_bytes;
+  return std::move(contents.run);
 }
 
 void ResultFolder::begin(const RunResult& run) {
-  try {
-    refuse_inside_marked(output_);
-    path_ = make_unique_folder(output_, run);
-  } catch (const fs::filesystem_error& error) {
-    throw storage::UnsuitableTarget(
-        fmt::format("cannot make a folder for the result in \"{}\": {}; name another with "
-                    "--output",
-                    output_.string(), error.code().message()));
+  if (taken_up_) {
+    journal_.cut(whole_bytes_);
+    journal_.append(journal_resume(run.resumes.back()) + "\n");
+  } else {
+    make_folder(run);
+    publish_file(path_, kJournal, journal_header(run) + "\n");
+    sync_folder(output_);
+    journal_.open(path_ / kJournal);
   }
-  write_file("journal.jsonl", journal_header(run) + "\n");
-  sync_folder(output_);
-  const fs::path path = path_ / "journal.jsonl";
-  journal_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (journal_ < 0) fail("open", path);
   {
     const std::scoped_lock lock(kept_mutex_);
     kept_ = run;
@@ -95,26 +85,44 @@ void ResultFolder::begin(const RunResult& run) {
   if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
-void ResultFolder::append(const std::string& line) const {
-  const fs::path path = path_ / "journal.jsonl";
-  write_all(journal_, line + "\n", path);
-  if (fsync(journal_) != 0) fail("fsync", path);
+void ResultFolder::make_folder(const RunResult& run) {
+  try {
+    refuse_inside_marked(output_);
+    path_ = make_unique_folder(output_, run);
+  } catch (const fs::filesystem_error& error) {
+    throw storage::UnsuitableTarget(
+        fmt::format("cannot make a folder for the result in \"{}\": {}; name another with "
+                    "--output",
+                    output_.string(), error.code().message()));
+  }
+}
+
+void ResultFolder::removed(const RunResult& run) {
+  const auto& targets = run.environment.targets;
+  const bool anything = std::any_of(targets.begin(), targets.end(), [](const TargetEnvironment& target) {
+    return target.earlier_files_removed > 0;
+  });
+  if (anything) journal_.append(journal_removal(run.environment) + "\n");
+  const std::scoped_lock lock(kept_mutex_);
+  kept_.environment = run.environment;
 }
 
 void ResultFolder::checkpoint(const PassResult& pass) {
-  const CheckpointResult& checkpoint = pass.checkpoints.back();
-  append(journal_checkpoint(checkpoint));
+  const bool first = pass.checkpoints.size() == 1;
+  std::string lines = journal_checkpoint(pass.checkpoints.back()) + "\n";
+  if (first && pass.delete_ns > 0) lines = journal_pass(pass) + "\n" + lines;
+  journal_.append(lines);
   const std::scoped_lock lock(kept_mutex_);
-  if (pass.checkpoints.size() == 1) {
+  if (first) {
     kept_.passes.push_back(pass);
     return;
   }
-  kept_.passes.back().checkpoints.push_back(checkpoint);
+  kept_.passes.back().checkpoints.push_back(pass.checkpoints.back());
   summarise_pass(kept_.passes.back());
 }
 
 void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
-  append(journal_load(pass, warmup, checkpoint, load));
+  journal_.append(journal_load(pass, warmup, checkpoint, load) + "\n");
   const std::scoped_lock lock(kept_mutex_);
   for (PassResult& kept : kept_.passes) {
     if (kept.pass != pass || kept.warmup != warmup) continue;
@@ -141,34 +149,15 @@ void ResultFolder::write_interrupted(const std::string& sentence) {
   }
   run.status = "interrupted";
   run.failure = sentence;
-  write_file("result.json", result_json(run));
-  write_file("checkpoints.csv", checkpoints_csv(run));
+  publish_file(path_, "result.json", result_json(run));
+  publish_file(path_, "checkpoints.csv", checkpoints_csv(run));
 }
 
 void ResultFolder::end(const RunResult& run) {
   const std::scoped_lock lock(result_mutex_);
   ended_ = true;
-  write_file("checkpoints.csv", checkpoints_csv(run));
-  write_file("result.json", result_json(run));
-}
-
-// Under a temporary name first: whoever finds the file finds all of it.
-void ResultFolder::write_file(const std::string& name, const std::string& text) const {
-  const fs::path path = path_ / name;
-  const fs::path temporary = path_ / (name + ".tmp");
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) fail("create", temporary);
-  try {
-    write_all(file, text, temporary);
-    if (fsync(file) != 0) fail("fsync", temporary);
-  } catch (...) {
-    close(file);
-    unlink(temporary.c_str());
-    throw;
-  }
-  if (close(file) != 0) fail("close", temporary);
-  fs::rename(temporary, path);
-  sync_folder(path_);
+  publish_file(path_, "checkpoints.csv", checkpoints_csv(run));
+  publish_file(path_, "result.json", result_json(run));
 }
 
 std::string checkpoints_csv(const RunResult& run) {

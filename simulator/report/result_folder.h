@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
 #include <string>
 
+#include "simulator/report/journal_file.h"
 #include "simulator/run/run.h"
 
 namespace ckptsim::simulator {
@@ -14,9 +16,14 @@ namespace ckptsim::simulator {
 class ResultFolder final : public Journal {
  public:
   explicit ResultFolder(std::filesystem::path output) : output_(std::move(output)) {}
-  ~ResultFolder() override;
+
+  // Before begin(): takes the folder of an earlier run, which goes on in it, and returns what its journal
+  // holds (no plan, no status). Nothing is changed yet. ConfigError where it has no journal;
+  // storage::UnsuitableTarget where another process writes it; storage::FormatError for what is no journal.
+  [[nodiscard]] RunResult take_up(const std::filesystem::path& folder);
 
   void begin(const RunResult& run) override;  // makes the folder; the journal appears with its header line
+  void removed(const RunResult& run) override;
   void checkpoint(const PassResult& pass) override;
   void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
@@ -29,13 +36,14 @@ class ResultFolder final : public Journal {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }  // empty before begin()
 
  private:
-  void append(const std::string& line) const;
-  void write_file(const std::string& name, const std::string& text) const;
+  void make_folder(const RunResult& run);
   void write_interrupted(const std::string& sentence);
 
   std::filesystem::path output_;
   std::filesystem::path path_;
-  int journal_ = -1;
+  JournalFile journal_;
+  bool taken_up_ = false;
+  std::size_t whole_bytes_ = 0;  // of a journal that was taken up
 
   // Two threads meet here. Neither holds kept_mutex_ over I/O, and only whoever writes result.json holds
   // result_mutex_: a slow journal does not delay an interrupted run's result.

@@ -134,6 +134,7 @@ Json to_json(const CheckpointResult& checkpoint) {
   return {{"pass", checkpoint.pass},
           {"warmup", checkpoint.warmup},
           {"checkpoint", checkpoint.checkpoint},
+          {"redone", checkpoint.redone},
           {"prepare_ns", checkpoint.prepare_ns},
           {"manifest_ns", checkpoint.manifest_ns},
           {"pause_ns", checkpoint.pause_ns},
@@ -160,8 +161,9 @@ Json to_json(const PassResult& pass) {
   Json checkpoints = Json::array();
   for (const CheckpointResult& checkpoint : pass.checkpoints)
     checkpoints.push_back(to_json(checkpoint));
-  // A pass that failed before its first checkpoint has no figures, rather than zeros.
-  const auto figure = [&](double value) { return pass.checkpoints.empty() ? Json(nullptr) : Json(value); };
+  // A pass without a checkpoint that counts has no figures, rather than zeros.
+  const bool has_figures = counted(pass) > 0;
+  const auto figure = [&](double value) { return has_figures ? Json(value) : Json(nullptr); };
   const auto of_loads = [&](double LoadAverages::*value) {
     return pass.load.has_value() ? Json((*pass.load).*value) : Json(nullptr);
   };
@@ -270,7 +272,17 @@ Json flags(const RunResult& run) {
           {"direct_io", run.effective.direct_io},
           {"shrinkable_content", has_shrinkable_content(run.config)},
           {"generator_bound", bound},
-          {"load_from_cache", from_cache}};
+          {"load_from_cache", from_cache},
+          {"resumed", !run.resumes.empty()}};
+}
+
+Json to_json(const ResumeRecord& resume) {
+  return {{"started_utc", resume.started_utc}, {"pass", resume.pass},           {"warmup", resume.warmup},
+          {"checkpoint", resume.checkpoint},   {"processes", resume.processes}, {"hosts", resume.hosts}};
+}
+
+std::string version_of(const RunResult& run) {
+  return run.version.empty() ? version() : run.version;
 }
 
 }  // namespace
@@ -279,8 +291,11 @@ std::string result_json(const RunResult& run) {
   Json passes = Json::array();
   for (const PassResult& pass : run.passes)
     passes.push_back(to_json(pass));
+  Json resumes = Json::array();
+  for (const ResumeRecord& resume : run.resumes)
+    resumes.push_back(to_json(resume));
   Json result = {{"schema", "ckptsim.result/1"},
-                 {"tool", {{"name", "ckptsim"}, {"version", version()}}},
+                 {"tool", {{"name", "ckptsim"}, {"version", version_of(run)}}},
                  {"command", run.command},
                  {"started_utc", run.started_utc},
                  {"status", run.status},
@@ -289,6 +304,7 @@ std::string result_json(const RunResult& run) {
                  {"environment", environment_json(run.environment)},
                  {"plan", plan_members(run.config, run.plan)},
                  {"flags", flags(run)},
+                 {"resumes", std::move(resumes)},
                  {"passes", std::move(passes)}};
   if (!run.failure.empty()) result["failure"] = run.failure;
   return text_of(result, 1) + "\n";
@@ -297,7 +313,7 @@ std::string result_json(const RunResult& run) {
 std::string journal_header(const RunResult& run) {
   const Json line = {{"type", "run"},
                      {"schema", "ckptsim.journal/1"},
-                     {"version", version()},
+                     {"version", version_of(run)},
                      {"started_utc", run.started_utc},
                      {"command", run.command},
                      {"config", Json::parse(effective_config(run.config))},
@@ -309,6 +325,31 @@ std::string journal_header(const RunResult& run) {
 std::string journal_checkpoint(const CheckpointResult& checkpoint) {
   Json line = {{"type", "checkpoint"}};
   line.update(to_json(checkpoint));
+  return text_of(line, -1);
+}
+
+std::string journal_removal(const Environment& environment) {
+  Json targets = Json::array();
+  for (std::size_t i = 0; i < environment.targets.size(); ++i) {
+    targets.push_back({{"target", i},
+                       {"files_removed", environment.targets[i].earlier_files_removed},
+                       {"removal_ns", environment.targets[i].earlier_removal_ns}});
+  }
+  return text_of({{"type", "removal"}, {"targets", std::move(targets)}}, -1);
+}
+
+std::string journal_pass(const PassResult& pass) {
+  const Json line = {{"type", "pass"},
+                     {"pass", pass.pass},
+                     {"warmup", pass.warmup},
+                     {"delete_ns", pass.delete_ns},
+                     {"trim_ns", pass.trim_ns}};
+  return text_of(line, -1);
+}
+
+std::string journal_resume(const ResumeRecord& resume) {
+  Json line = {{"type", "resume"}};
+  line.update(to_json(resume));
   return text_of(line, -1);
 }
 

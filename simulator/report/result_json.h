@@ -11,9 +11,13 @@ namespace ckptsim::simulator {
 // end.
 [[nodiscard]] std::string result_json(const RunResult& run);
 
-// One line of the journal, without its newline: the header with the effective configuration, a finished
-// checkpoint, and a finished load.
+// One line of the journal, without its newline: the header with the effective configuration; what was removed
+// of an earlier run, and what was done before a pass, where something was; a finished checkpoint; a finished
+// load; where the run went on.
 [[nodiscard]] std::string journal_header(const RunResult& run);
+[[nodiscard]] std::string journal_removal(const Environment& environment);
+[[nodiscard]] std::string journal_pass(const PassResult& pass);
+[[nodiscard]] std::string journal_resume(const ResumeRecord& resume);
 [[nodiscard]] std::string journal_checkpoint(const CheckpointResult& checkpoint);
 [[nodiscard]] std::string journal_load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
                                        const LoadResult& load);

@@ -79,7 +79,8 @@ Table checkpoint_table(const RunResult& run) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
       table.rows.push_back(
-          {pass_name(pass.pass, pass.warmup), fmt::format("{}", checkpoint.checkpoint),
+          {pass_name(pass.pass, pass.warmup),
+           fmt::format("{}{}", checkpoint.checkpoint, checkpoint.redone ? " (redone)" : ""),
            seconds_text(seconds(save.duration_ns)),
            fmt::format("{:.3f}", gb_per_s(save.file_bytes, save.duration_ns)),
            fmt::format("rank {}", save.straggler_rank), fmt::format("{:.2f}", save.skew),
@@ -107,11 +108,15 @@ Table pass_table(const RunResult& run) {
   }
   double first_average = 0;
   for (const PassResult& pass : run.passes) {
+    // Redone checkpoints alone make no average.
+    if (counted(pass) == 0) {
+      table.rows.push_back({pass_name(pass.pass, pass.warmup), "0", "-", "-", "-", "-", "-", "-"});
+      continue;
+    }
     if (!pass.warmup && first_average <= 0) first_average = pass.average_s;
     const bool comparable = !pass.warmup && first_average > 0;
     table.rows.push_back(
-        {pass_name(pass.pass, pass.warmup), fmt::format("{}", pass.checkpoints.size()),
-         seconds_text(pass.average_s),
+        {pass_name(pass.pass, pass.warmup), fmt::format("{}", counted(pass)), seconds_text(pass.average_s),
          pass.stdev_s.has_value() ? seconds_text(*pass.stdev_s) : std::string("-"), seconds_text(pass.min_s),
          seconds_text(pass.max_s), fmt::format("{:.3f}", pass.throughput_gb_per_s),
          comparable ? fmt::format("{:.3f}", pass.average_s / first_average) : std::string("-")});
@@ -243,6 +248,29 @@ std::string target_lines(const Environment& environment) {
   return text;
 }
 
+namespace {
+
+// The rest between is a condition that another run did not have.
+std::string resume_words(const RunResult& run) {
+  if (run.resumes.empty()) return {};
+  std::vector<std::string> places;
+  places.reserve(run.resumes.size());
+  for (const ResumeRecord& resume : run.resumes) {
+    places.push_back(fmt::format("{} {}, checkpoint {}", resume.warmup ? "warm-up pass" : "pass", resume.pass,
+                                 resume.checkpoint));
+  }
+  std::size_t redone = 0;
+  for (const PassResult& pass : run.passes)
+    redone += pass.checkpoints.size() - counted(pass);
+  std::string text = fmt::format("RESUMED after an interruption, at {}: the drive had a rest there.",
+                                 fmt::join(places, "; "));
+  if (redone > 0)
+    text += fmt::format(" {} redone, in no average.", checkpoints_text(static_cast<std::int64_t>(redone)));
+  return text + "\n";
+}
+
+}  // namespace
+
 std::string conditions(const RunResult& run) {
   const CheckpointConfig& checkpoint = run.config.checkpoint;
   std::string text = backend_words(run) + serializer_words(run.effective) + content_words(run.config);
@@ -260,7 +288,7 @@ std::string conditions(const RunResult& run) {
                       run.effective.checkpoints_reason);
   text += target_lines(run.environment);
   text += fmt::format("Bound by: {}.\n", bounds(run));
-  return text + load_conditions(run);
+  return text + load_conditions(run) + resume_words(run);
 }
 
 std::string run_report(const RunResult& run, TableFormat format) {

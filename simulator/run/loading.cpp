@@ -7,11 +7,6 @@
 
 namespace ckptsim::simulator {
 
-std::uint64_t Loading::loads(std::uint64_t passes, std::uint64_t checkpoints) const {
-  if (each()) return passes * checkpoints;
-  return at_end() ? checkpoints : 0;
-}
-
 void Loading::assign(const Workspace& workspace) {
   if (!wanted()) return;
   read_ranks_ = load_ranks(layout_.ranks, config_.checkpoint.load_rank_shift);

@@ -23,8 +23,6 @@ class Loading {
 
   [[nodiscard]] bool each() const { return config_.checkpoint.load == "each"; }
   [[nodiscard]] bool at_end() const { return config_.checkpoint.load == "end"; }
-  // Of `checkpoints` a pass in `passes`, warm-up passes included.
-  [[nodiscard]] std::uint64_t loads(std::uint64_t passes, std::uint64_t checkpoints) const;
 
   // Whose files each rank will read. Throws RunFailure alike on all processes where load_rank_shift asks for
   // what cannot be.

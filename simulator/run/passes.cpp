@@ -26,38 +26,59 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
       result_(result),
       runner_(communicator, means.workers, progress, interruption) {}
 
-void Passes::write_all() {
-  const std::int64_t warmups = config_.checkpoint.warmup_passes;
-  const std::int64_t passes = config_.checkpoint.passes;
-  const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
-  const auto all = static_cast<std::uint64_t>(warmups + passes);
-  progress_.begin_run(all * checkpoints, result_.plan.file_bytes, means_.loading->loads(all, checkpoints));
-  for (std::int64_t pass = 1; pass <= warmups; ++pass)
-    one_pass(pass, true);
-  for (std::int64_t pass = 1; pass <= passes; ++pass)
-    one_pass(pass, false);
+void Passes::write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded) {
+  const auto per_pass = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
+  const std::uint64_t end = checkpoints_of(config_.checkpoint, result_.effective.checkpoints_per_pass);
+  progress_.begin_run(end - ordinal, result_.plan.file_bytes,
+                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass) - loaded);
+  ordinal_ = ordinal;
+  // Interrupted between a checkpoint and its load.
+  if (means_.loading->each() && loaded < ordinal) load_last();
+  while (ordinal_ < end) {
+    write_next(redone && ordinal_ == ordinal);
+    ++ordinal_;
+    if (means_.loading->each()) load_last();
+  }
   if (!means_.loading->at_end()) return;
-  PassResult& last = result_.passes.back();
-  for (std::size_t i = 0; i < checkpoints; ++i)
-    load_checkpoint(last, i, ordinal_ - checkpoints + i);
+  for (std::uint64_t i = loaded; i < per_pass; ++i)
+    load_checkpoint(result_.passes.back(), i, end - per_pass + i);
 }
 
-void Passes::one_pass(std::int64_t number, bool warmup) {
-  // In the result from its first checkpoint on, so that a failure later in the pass loses none.
-  result_.passes.push_back({.pass = number, .warmup = warmup});
+void Passes::load_last() {
   PassResult& pass = result_.passes.back();
-  const bool first = result_.passes.size() == 1;
-  if (!first && config_.checkpoint.between_passes == "delete") delete_checkpoints(pass);
-  for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
-    const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
-    stop_where_asked(communicator_, interruption_);
-    pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
-    pass.checkpoints.back().pause_ns = pause_ns;
-    summarise_pass(pass);
-    keep(pass);
-    progress_.end_checkpoint();
-    if (means_.loading->each()) load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
-  }
+  load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
+}
+
+void Passes::write_next(bool redone) {
+  const Position position = position_of(ordinal_, config_.checkpoint, result_.effective.checkpoints_per_pass);
+  PassResult& pass = begin_pass(position);
+  const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
+  stop_where_asked(communicator_, interruption_);
+  CheckpointResult checkpoint = save_checkpoint(position);
+  checkpoint.pause_ns = pause_ns;
+  checkpoint.redone = redone;
+  pass.checkpoints.push_back(std::move(checkpoint));
+  summarise_pass(pass);
+  keep(pass);
+  progress_.end_checkpoint();
+}
+
+// In the result from its first checkpoint on, so that a failure later in the pass loses none.
+PassResult& Passes::begin_pass(const Position& position) {
+  const bool begun = !result_.passes.empty() && result_.passes.back().pass == position.pass &&
+                     result_.passes.back().warmup == position.warmup;
+  if (begun) return result_.passes.back();
+  PassResult& pass = result_.passes.emplace_back();
+  pass.pass = position.pass;
+  pass.warmup = position.warmup;
+  const bool deletes = config_.checkpoint.between_passes == "delete" && !in_first_pass();
+  if (deletes && position.checkpoint == 1) delete_checkpoints(pass);
+  return pass;
+}
+
+// Warm-ups count: nothing was there before it, whatever comes between passes.
+bool Passes::in_first_pass() const {
+  return ordinal_ < static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
 }
 
 void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
@@ -81,9 +102,9 @@ void Passes::keep(PassResult& pass) {
   pass.checkpoints.back().engine.journal_ns = (clock_.now() - start).count();
 }
 
-storage::OpenMode Passes::open_mode(bool first_pass) const {
+storage::OpenMode Passes::open_mode() const {
   const std::string& policy = config_.checkpoint.between_passes;
-  if (first_pass || policy == "delete") return storage::OpenMode::kNew;
+  if (in_first_pass() || policy == "delete") return storage::OpenMode::kNew;
   return policy == "overwrite" ? storage::OpenMode::kOverwrite : storage::OpenMode::kTruncate;
 }
 
@@ -104,8 +125,8 @@ void Passes::delete_checkpoints(PassResult& pass) {
   pass.trim_ns = (clock_.now() - deleted).count();
 }
 
-CheckpointResult Passes::save_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint,
-                                         storage::OpenMode open_mode) {
+CheckpointResult Passes::save_checkpoint(const Position& position) {
+  const auto [pass, warmup, checkpoint] = position;
   CheckpointResult result{.pass = pass, .warmup = warmup, .checkpoint = checkpoint};
   progress_.begin_checkpoint(pass, warmup, checkpoint);
 
@@ -113,10 +134,10 @@ CheckpointResult Passes::save_checkpoint(std::int64_t pass, bool warmup, std::in
   const std::map<long, std::string> folders = make_folders(checkpoint);
   result.prepare_ns = (clock_.now() - start).count();
 
-  const CheckpointJob job{.ordinal = ordinal_++,
+  const CheckpointJob job{.ordinal = ordinal_,
                           .content_pass = content_pass(pass, warmup),
                           .checkpoint = checkpoint,
-                          .open_mode = open_mode,
+                          .open_mode = open_mode(),
                           .profile = profile_};
   CheckpointOutcome outcome = runner_.save(job, folders);
 

@@ -6,6 +6,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/run/checkpoint_runner.h"
+#include "simulator/run/position.h"
 #include "simulator/run/progress.h"
 #include "simulator/run/result.h"
 #include "simulator/run/run.h"
@@ -21,18 +22,23 @@ class Passes {
   Passes(Communicator& communicator, const RunRequest& request, RunMeans& means, Journal& journal,
          Progress& progress, Interruption& interruption, const storage::Clock& clock, RunResult& result);
 
-  // Collective. Throws RunFailure alike on all processes; what was finished before stands in the result.
-  void write_all();
+  // Collective: from checkpoint number `ordinal` (from 0, over the whole run) to the last. `redone`: the
+  // first of them is written over what is left of an attempt at it. `loaded`: how many were read back
+  // already, where checkpoints are. Throws RunFailure alike on all processes;
+  // what was finished before stands in the result.
+  void write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded);
 
  private:
-  void one_pass(std::int64_t number, bool warmup);
+  void write_next(bool redone);
+  [[nodiscard]] PassResult& begin_pass(const Position& position);
+  [[nodiscard]] bool in_first_pass() const;
   void keep(PassResult& pass);
+  void load_last();
   void load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal);
-  [[nodiscard]] storage::OpenMode open_mode(bool first_pass) const;
+  [[nodiscard]] storage::OpenMode open_mode() const;
   [[nodiscard]] Sink sink() const;
   void delete_checkpoints(PassResult& pass);
-  [[nodiscard]] CheckpointResult save_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint,
-                                                 storage::OpenMode open_mode);
+  [[nodiscard]] CheckpointResult save_checkpoint(const Position& position);
   [[nodiscard]] std::map<long, std::string> make_folders(std::int64_t checkpoint);
   void publish_manifests(CheckpointResult& result, std::uint64_t content_pass);
   [[nodiscard]] std::int64_t pause();

@@ -102,6 +102,7 @@ void RankWorker::run() {
     sequence_->start();
     while (sequence_->advance() == SaveSequence::Status::kWaiting)
       wait_for_one();
+    stopped_ = sequence_->stopped();
     note_thread_times(before, thread_times());
     stopped_ = sequence_->stopped();
     if (const std::optional<SaveError>& error = sequence_->error()) {
@@ -167,7 +168,7 @@ void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes&
 }
 
 void RankWorker::check_sizes() {
-  if (config_.storage.backend == "null" || failure_.has_value() || sequence_->stopped()) return;
+  if (config_.storage.backend == "null" || failure_.has_value() || stopped_) return;
   for (const PlannedFile& file : files_) {
     struct stat facts {};
     const std::string name = std::filesystem::path(file.path).filename();

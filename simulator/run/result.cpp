@@ -177,6 +177,12 @@ EngineCost cost_of_barriers(const std::vector<RankSave>& ranks, const std::strin
   return cost;
 }
 
+std::size_t counted(const PassResult& pass) {
+  return static_cast<std::size_t>(
+      std::count_if(pass.checkpoints.begin(), pass.checkpoints.end(),
+                    [](const CheckpointResult& checkpoint) { return !checkpoint.redone; }));
+}
+
 void summarise_pass(PassResult& pass) {
   std::vector<double> durations;
   std::uint64_t bytes = 0;
@@ -185,6 +191,7 @@ void summarise_pass(PassResult& pass) {
   std::vector<const LoadResult*> loads;
   for (const CheckpointResult& checkpoint : pass.checkpoints) {
     if (checkpoint.load.has_value()) loads.push_back(&*checkpoint.load);
+    if (checkpoint.redone) continue;
     durations.push_back(seconds(checkpoint.save.duration_ns));
     bytes += checkpoint.save.file_bytes;
     total_ns += checkpoint.save.duration_ns;

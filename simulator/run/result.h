@@ -103,6 +103,8 @@ struct CheckpointResult {
   std::int64_t pass = 0;  // from 1; warm-up passes count by themselves
   bool warmup = false;
   std::int64_t checkpoint = 0;  // from 1
+  // Written over what an interrupted attempt had left of it: in no average.
+  bool redone = false;
   SaveResult save;
   std::int64_t prepare_ns = 0;   // folders, old manifests: outside the duration
   std::int64_t manifest_ns = 0;  // writing the manifest: outside the duration
@@ -124,6 +126,9 @@ struct PassResult {
   double throughput_gb_per_s = 0;    // all file bytes over all durations
   std::optional<LoadAverages> load;  // of the checkpoints that were read back
 };
+
+// Its checkpoints that count: those of the average.
+[[nodiscard]] std::size_t counted(const PassResult& pass);
 
 struct TargetEnvironment {
   std::size_t target = 0;
@@ -176,7 +181,19 @@ struct Environment {
   std::vector<TargetEnvironment> targets;
 };
 
+// Where a run that had been interrupted went on.
+struct ResumeRecord {
+  std::string started_utc;
+  std::int64_t pass = 0;  // the checkpoint that it began with
+  bool warmup = false;
+  std::int64_t checkpoint = 0;
+  int processes = 1;
+  std::vector<std::string> hosts;
+  friend bool operator==(const ResumeRecord&, const ResumeRecord&) = default;
+};
+
 struct RunResult {
+  std::string version;  // of the program that ran; empty: this one
   std::string command;
   std::string started_utc;
   std::string status;   // complete, interrupted, failed
@@ -185,6 +202,7 @@ struct RunResult {
   EffectiveSettings effective;
   Environment environment;
   RunPlan plan;
+  std::vector<ResumeRecord> resumes;
   std::vector<PassResult> passes;
 };
 

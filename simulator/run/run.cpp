@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "simulator/engine/failure.h"
 #include "simulator/run/passes.h"
+#include "simulator/run/resume.h"
 #include "simulator/run/run_setup.h"
 
 namespace ckptsim::simulator {
@@ -20,7 +24,8 @@ class Run {
         journal_(journal),
         progress_(progress),
         interruption_(interruption),
-        setup_(communicator, request.config, clock_, result_) {
+        setup_(communicator, request.config, request.resume.has_value() ? &*request.resume : nullptr, clock_,
+               result_) {
     result_.command = request.command;
     result_.config = request.config;
   }
@@ -34,11 +39,13 @@ class Run {
     }
     setup_.open_targets();
     stop_where_asked(communicator_, interruption_);
+    Start start;
+    if (request_.resume.has_value()) start = take_up(*request_.resume);
     on_process_0([&] { journal_.begin(result_); });
     try {
-      remove_earlier_run();
+      make_ready(start);
       Passes(communicator_, request_, setup_.means(), journal_, progress_, interruption_, clock_, result_)
-          .write_all();
+          .write_from(start.ordinal, start.redone, start.loaded);
       result_.status = "complete";
     } catch (const RunFailure& failure) {
       result_.status = failure.code() == ExitCode::kInterrupted ? "interrupted" : "failed";
@@ -81,11 +88,77 @@ class Run {
                        journal_.place());
   }
 
-  void remove_earlier_run() {
+  // Which checkpoint is the first to be written, and what goes before it.
+  struct Start {
+    std::uint64_t ordinal = 0;
+    std::uint64_t loaded = 0;
+    bool removes_run = true;
+    std::optional<std::int64_t> removes_checkpoint;
+    bool redone = false;
+  };
+
+  // Nothing is changed yet. Process 0 has the result as the journal has it, and one resume more.
+  [[nodiscard]] Start take_up(const Resume& resume) {
+    together(communicator_, ExitCode::kUsage, [&] {
+      if (resume.earlier.has_value()) require_same_choices(*resume.earlier, result_);
+    });
+    const ResumePlan plan = plan_resume(resume, request_.config.checkpoint);
+    Start start{.ordinal = resume.finished, .loaded = resume.loaded, .removes_run = plan.is_new};
+    if (Workspace* workspace = setup_.means().workspace.get(); workspace != nullptr) {
+      require_present(*workspace, request_.config, plan);
+      start.redone = is_redone(communicator_, *workspace, request_.config, plan);
+      // Not `next`, which may be to be read first.
+      const Position unwritten =
+          position_of(resume.finished, request_.config.checkpoint, resume.checkpoints_per_pass);
+      if (plan.removes_files) start.removes_checkpoint = unwritten.checkpoint;
+    }
+    if (resume.earlier.has_value()) {
+      go_on_from(*resume.earlier, plan);
+    } else {
+      result_.passes = passes_of(resume);
+    }
+    return start;
+  }
+
+  // The passes so far, without figures, for processes that do not have them.
+  [[nodiscard]] std::vector<PassResult> passes_of(const Resume& resume) const {
+    std::vector<PassResult> passes;
+    for (std::uint64_t ordinal = 0; ordinal < resume.finished; ++ordinal) {
+      const auto [pass, warmup, checkpoint] =
+          position_of(ordinal, request_.config.checkpoint, resume.checkpoints_per_pass);
+      if (checkpoint == 1) passes.push_back({.pass = pass, .warmup = warmup});
+      passes.back().checkpoints.push_back({.pass = pass, .warmup = warmup, .checkpoint = checkpoint});
+    }
+    return passes;
+  }
+
+  void go_on_from(const RunResult& earlier, const ResumePlan& plan) {
+    const ResumeRecord record{.started_utc = result_.started_utc,
+                              .pass = plan.next.pass,
+                              .warmup = plan.next.warmup,
+                              .checkpoint = plan.next.checkpoint,
+                              .processes = communicator_.processes(),
+                              .hosts = result_.environment.hosts};
+    RunPlan files = std::move(result_.plan);
+    if (plan.is_new) {  // the conditions are those of now
+      result_.started_utc = earlier.started_utc;
+      result_.command = earlier.command;
+      result_.resumes = earlier.resumes;
+    } else {
+      result_ = earlier;
+    }
+    result_.plan = std::move(files);
+    result_.resumes.push_back(record);
+  }
+
+  void make_ready(const Start& start) {
     Workspace* workspace = setup_.means().workspace.get();
     if (workspace == nullptr) return;
+    if (start.removes_checkpoint.has_value()) workspace->remove_checkpoint(*start.removes_checkpoint);
+    if (!start.removes_run) return;
     workspace->remove_earlier_run();
     result_.environment.targets = workspace->environment();
+    on_process_0([&] { journal_.removed(result_); });
   }
 
   Communicator& communicator_;

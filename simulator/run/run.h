@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/run/result.h"
+#include "simulator/run/resume.h"
 
 namespace ckptsim::simulator {
 
@@ -19,6 +21,7 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   virtual void begin(const RunResult& run) = 0;         // conditions are known, nothing is written yet
+  virtual void removed(const RunResult& /*run*/) {}     // what an earlier run of that name left
   virtual void checkpoint(const PassResult& pass) = 0;  // its last one is new; durable when this returns
   virtual void load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
                     const LoadResult& load) = 0;  // durable when it returns
@@ -30,9 +33,10 @@ class Journal {
 
 struct RunRequest {
   RunConfig config;
-  std::string command;   // as typed, for the result
-  bool dry_run = false;  // checks and plans, makes nothing
-  bool profile = false;  // every rank measures what its time in `write` goes into
+  std::string command;           // as typed, for the result
+  bool dry_run = false;          // checks and plans, makes nothing
+  bool profile = false;          // every rank measures what its time in `write` goes into
+  std::optional<Resume> resume;  // an interrupted run of the same configuration goes on
 };
 
 // Collective: the whole run on all processes. Returns the result on process 0 (elsewhere without

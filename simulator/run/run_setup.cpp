@@ -116,9 +116,13 @@ void RunSetup::prepare_targets(bool lock) {
   means_.loading->assign(*means_.workspace);
   if (config_.storage.iopoll) means_.workspace->prove_polling();
   if (lock) means_.workspace->lock();
-  const Capacity capacity = means_.workspace->checkpoints_that_fit(result_.plan);
+  const bool resumed = resume_ != nullptr;
+  const bool keeps = resumed && resume_->finished > 0;
+  if (keeps) means_.workspace->keep_run();
+  const Capacity capacity = means_.workspace->checkpoints_that_fit(
+      result_.plan, resumed ? resume_->checkpoints_per_pass : config_.checkpoint.checkpoints_per_pass);
   result_.effective.checkpoints_per_pass = capacity.checkpoints;
-  result_.effective.checkpoints_reason = capacity.reason;
+  result_.effective.checkpoints_reason = resumed ? resume_->checkpoints_reason : capacity.reason;
   result_.environment.targets = means_.workspace->environment();
 }
 

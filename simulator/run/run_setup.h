@@ -9,6 +9,7 @@
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/result.h"
+#include "simulator/run/resume.h"
 #include "simulator/run/workspace.h"
 #include "storage/clock.h"
 #include "storage/libtorch/load_module.h"
@@ -32,10 +33,11 @@ struct RunMeans {
 // throws RunFailure alike on all processes, and says in `result` what it found.
 class RunSetup {
  public:
-  // All references outlive this and the means.
-  RunSetup(Communicator& communicator, const RunConfig& config, const storage::Clock& clock,
-           RunResult& result)
-      : communicator_(communicator), config_(config), clock_(clock), result_(result) {}
+  // All references outlive this and the means. With `resume` (which may be null) the run's own files stay,
+  // and a pass holds as many checkpoints as when it began.
+  RunSetup(Communicator& communicator, const RunConfig& config, const Resume* resume,
+           const storage::Clock& clock, RunResult& result)
+      : communicator_(communicator), config_(config), resume_(resume), clock_(clock), result_(result) {}
 
   void plan_and_place();
   void prepare_targets(bool lock);  // makes nothing but the lock
@@ -52,6 +54,7 @@ class RunSetup {
 
   Communicator& communicator_;
   const RunConfig& config_;
+  const Resume* resume_;
   const storage::Clock& clock_;
   RunResult& result_;
   RunMeans means_;

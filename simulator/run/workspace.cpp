@@ -226,7 +226,7 @@ void Workspace::gather_environment() {
   }
 }
 
-Capacity Workspace::checkpoints_that_fit(const RunPlan& plan) {
+Capacity Workspace::checkpoints_that_fit(const RunPlan& plan, std::optional<std::int64_t> asked) {
   gather_environment();
   std::vector<TargetSpace> spaces;
   const bool overwrites = config_.checkpoint.between_passes == "overwrite";
@@ -247,8 +247,7 @@ Capacity Workspace::checkpoints_that_fit(const RunPlan& plan) {
     }
     spaces.push_back(std::move(space));
   }
-  return checkpoints_per_pass(spaces, config_.checkpoint.checkpoints_per_pass,
-                              config_.checkpoint.fill_fraction);
+  return checkpoints_per_pass(spaces, asked, config_.checkpoint.fill_fraction);
 }
 
 // What an earlier run of this name left may be what fills the target, and goes anyway.
@@ -257,7 +256,7 @@ std::uint64_t Workspace::alignment_of(storage::MarkedDirectory& directory) const
     return storage::prove_direct_io(directory.path()).io_alignment;
   } catch (const std::system_error& error) {
     const bool full = error.code() == std::errc::no_space_on_device || error.code().value() == EDQUOT;
-    if (!full || directory.remove_run(config_.name) == 0) throw;
+    if (!full || keeps_run_ || directory.remove_run(config_.name) == 0) throw;
   }
   return storage::prove_direct_io(directory.path()).io_alignment;
 }
@@ -335,6 +334,22 @@ void Workspace::remove_manifests(std::int64_t checkpoint) {
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_)
       directory->remove_manifests(config_.name, static_cast<int>(checkpoint));
+  });
+}
+
+void Workspace::remove_checkpoint(std::int64_t checkpoint) {
+  together(communicator_, ExitCode::kInputOutput, [&] {
+    for (auto& [group, directory] : led_)
+      directory->remove_checkpoint(config_.name, static_cast<int>(checkpoint));
+  });
+}
+
+void Workspace::for_each_led(
+    ExitCode system_code,
+    const std::function<void(const std::string& target, const std::string& manifest)>& look) {
+  together(communicator_, system_code, [&] {
+    for (auto& [group, directory] : led_)
+      look(config_.storage.targets[groups_[group].target], groups_[group].manifest);
   });
 }
 

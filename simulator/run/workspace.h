@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
+#include "simulator/engine/failure.h"
 #include "simulator/run/capacity.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
@@ -31,6 +34,9 @@ class Workspace {
   // By group: the file system's facts, and what an earlier run of this name occupies.
   [[nodiscard]] std::vector<TargetEnvironment>& environment() { return environment_; }
 
+  // What is there of this run stays, whatever happens: it goes on.
+  void keep_run() { keeps_run_ = true; }
+
   // Every target's device completes by polling.
   void prove_polling();
 
@@ -38,9 +44,9 @@ class Workspace {
   // by checkpoints_that_fit(), before anything in it is touched.
   void lock();
 
-  // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s
+  // How many checkpoints a pass holds: `asked` (none: `auto`), after checking that they fit, or `auto`'s
   // answer. Throws RunFailure 3 naming target, needed and free bytes. Works with and without the lock.
-  [[nodiscard]] Capacity checkpoints_that_fit(const RunPlan& plan);
+  [[nodiscard]] Capacity checkpoints_that_fit(const RunPlan& plan, std::optional<std::int64_t> asked);
 
   // Under the lock: io_alignment() holds afterwards on every target.
   void prove_direct_io();
@@ -62,8 +68,14 @@ class Workspace {
 
   void make_folder(std::int64_t checkpoint);
   void remove_manifests(std::int64_t checkpoint);
+  void remove_checkpoint(std::int64_t checkpoint);
   void remove_checkpoints(std::int64_t count);
   void trim();
+
+  // Calls `look` with the path and the manifest's name of each target that this process leads; what it throws
+  // is agreed on, errors of the system as `system_code`.
+  void for_each_led(ExitCode system_code,
+                    const std::function<void(const std::string& target, const std::string& manifest)>& look);
 
   // `file_entries`: for each rank of this process the manifest's file entries as JSON text; `head`: the
   // manifest's first members. Returns the manifests of the groups that this process leads, by group.
@@ -89,6 +101,7 @@ class Workspace {
   std::vector<std::uint64_t> entries_of_group_;                           // of an earlier run of this name
   std::map<std::size_t, std::unique_ptr<storage::MarkedDirectory>> led_;  // by group
   std::uint64_t io_alignment_ = 1;
+  bool keeps_run_ = false;
 };
 
 }  // namespace ckptsim::simulator

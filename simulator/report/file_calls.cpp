@@ -1,0 +1,52 @@
+#include "simulator/report/file_calls.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace ckptsim::simulator {
+
+namespace fs = std::filesystem;
+
+void fail_call(const std::string& what, const fs::path& path) {
+  throw std::system_error(errno, std::generic_category(), fmt::format("cannot {} {}", what, path.string()));
+}
+
+void write_all(int file, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_call("write", path);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void sync_folder(const fs::path& folder) {
+  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) fail_call("open", folder);
+  const int outcome = fsync(directory);
+  close(directory);
+  if (outcome != 0) fail_call("fsync", folder);
+}
+
+void publish_file(const fs::path& folder, const std::string& name, const std::string& text) {
+  const fs::path temporary = folder / (name + ".tmp");
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) fail_call("create", temporary);
+  try {
+    write_all(file, text, temporary);
+    if (fsync(file) != 0) fail_call("fsync", temporary);
+  } catch (...) {
+    close(file);
+    unlink(temporary.c_str());
+    throw;
+  }
+  if (close(file) != 0) fail_call("close", temporary);
+  fs::rename(temporary, folder / name);
+  sync_folder(folder);
+}
+
+}  // namespace ckptsim::simulator
