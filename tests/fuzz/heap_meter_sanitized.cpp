@@ -5,10 +5,12 @@
 
 #include "tests/fuzz/heap_meter.h"
 
-// Of the sanitizers' run-time library. g++ 12 brings no header that declares them.
+// Of the sanitizers' run-time library, whose names they are. g++ 12 brings no header that declares them.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
                                                          void (*on_free)(const volatile void*));
 extern "C" std::size_t __sanitizer_get_allocated_size(const volatile void* memory);
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
 
 namespace ckptsim::fuzz {
 namespace {
