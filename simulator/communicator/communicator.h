@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,13 +11,14 @@ namespace ckptsim::simulator {
 
 // A small message outside the collectives: a process tells others while they are busy.
 struct SideMessage {
-  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2 };
+  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kAlive = 3, kSilent = 4 };
   Kind kind = Kind::kProgress;
   std::uint32_t checkpoint =
       0;  // ordinal within the run: messages of an earlier checkpoint are dropped by the reader
   std::int32_t process = 0;  // the sender
   std::uint32_t padding = 0;
-  std::uint64_t value = 0;  // kProgress: bytes written so far by the sender
+  // kProgress: bytes written so far by the sender. kSilent: the process that the sender has not heard of.
+  std::uint64_t value = 0;
 };
 
 // The processes of one run. Collectives are entered by all processes in the same order, from one thread;
@@ -31,7 +33,12 @@ class Communicator {
   [[nodiscard]] virtual int process() const = 0;  // 0 .. processes() - 1
   [[nodiscard]] virtual int processes() const = 0;
 
-  virtual void barrier() = 0;
+  void barrier() {
+    barrier([] {});
+  }
+  // Calls `while_waiting` again and again until all are there. What it throws leaves the barrier: fit for
+  // abort() only.
+  virtual void barrier(const std::function<void()>& while_waiting) = 0;
 
   // Whether any process says so, on every process.
   [[nodiscard]] virtual bool any(bool here) = 0;
@@ -49,6 +56,9 @@ class Communicator {
   virtual void post(int destination, const SideMessage& message) = 0;
   // A message that has arrived, if any.
   [[nodiscard]] virtual std::optional<SideMessage> poll() = 0;
+
+  // Ends all processes with this exit code, also those that answer no more, without their destructors.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
 
   // "serial", or the MPI library's own description.
   [[nodiscard]] virtual std::string description() const = 0;

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
+#include <functional>
 #include <list>
 #include <numeric>
 #include <stdexcept>
@@ -30,7 +32,9 @@ void check(int code, const char* call) {
 // MPI's own waits spin, and would take the processor from ranks that still write. This one yields for a
 // moment, so that a barrier whose last process is near opens at once, and then sleeps for a part of the time
 // that it has waited: what has just begun is likely to end soon, and what has lasted may last.
-void wait_politely(MPI_Request& request, const char* call) {
+// `while_waiting` is called once a round.
+void wait_politely(
+    MPI_Request& request, const char* call, const std::function<void()>& while_waiting = [] {}) {
   using std::chrono::microseconds;
   constexpr microseconds kYielding{200};
   constexpr microseconds kShortestPause{20};
@@ -40,6 +44,7 @@ void wait_politely(MPI_Request& request, const char* call) {
   for (int done = 0;;) {
     check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), call);
     if (done != 0) break;
+    while_waiting();
     const auto waited = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
     if (waited < kYielding) {
       std::this_thread::yield();
@@ -84,10 +89,10 @@ class MpiCommunicator final : public Communicator {
   [[nodiscard]] int process() const override { return process_; }
   [[nodiscard]] int processes() const override { return processes_; }
 
-  void barrier() override {
+  void barrier(const std::function<void()>& while_waiting) override {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-    wait_politely(request, "MPI_Ibarrier");
+    wait_politely(request, "MPI_Ibarrier", while_waiting);
   }
 
   // A gather and a scatter are one message for each process, straight from or to process 0; in a reduction
@@ -163,6 +168,11 @@ class MpiCommunicator final : public Communicator {
     check(MPI_Recv(&message, sizeof message, MPI_BYTE, status.MPI_SOURCE, kSideTag, side_, MPI_STATUS_IGNORE),
           "MPI_Recv");
     return message;
+  }
+
+  [[noreturn]] void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
   }
 
   [[nodiscard]] std::string description() const override {

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <stdexcept>
 
 #include "simulator/communicator/communicator.h"
@@ -9,7 +10,7 @@ class SerialCommunicator final : public Communicator {
  public:
   [[nodiscard]] int process() const override { return 0; }
   [[nodiscard]] int processes() const override { return 1; }
-  void barrier() override {}
+  void barrier(const std::function<void()>& /*while_waiting*/) override {}
   [[nodiscard]] bool any(bool here) override { return here; }
   [[nodiscard]] std::string broadcast(std::string text) override { return text; }
   [[nodiscard]] std::vector<std::string> gather(std::string text, int /*root*/) override {
@@ -21,6 +22,7 @@ class SerialCommunicator final : public Communicator {
                            std::to_string(destination));
   }
   [[nodiscard]] std::optional<SideMessage> poll() override { return std::nullopt; }
+  [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
   [[nodiscard]] std::string description() const override { return "serial"; }
 };
 

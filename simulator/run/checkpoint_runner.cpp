@@ -16,22 +16,36 @@
 #include "simulator/communicator/packing.h"
 #include "simulator/run/process_memory.h"
 #include "simulator/run/rank_save_text.h"
+#include "simulator/run/stall_words.h"
 
 namespace ckptsim::simulator {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{50};
+
+}  // namespace
 
 // Shared by the ranks' threads and the thread that waits for them.
 class CheckpointRunner::Watch {
  public:
-  explicit Watch(std::size_t ranks) : running_(ranks) {}
+  explicit Watch(std::size_t ranks) : running_(ranks), is_running_(ranks, true) {}
 
-  void rank_ended(bool failed) {
-    const std::scoped_lock lock(mutex_);
-    --running_;
-    failed_ = failed_ || failed;
-    changed_.notify_one();
+  // By the rank's thread; `worker`: its number on this process. A rank that was given up may end yet.
+  void rank_ended(std::size_t worker, bool failed) {
+    end(worker, failed);
   }
 
-  // True when all ranks have ended; false after `pause`, or as soon as a first rank has failed.
+  // By the waiting thread. False: the rank has just ended by itself.
+  bool give_up(std::size_t worker) {
+    return end(worker, true);
+  }
+
+  [[nodiscard]] bool is_running(std::size_t worker) {
+    const std::scoped_lock lock(mutex_);
+    return is_running_[worker];
+  }
+
+  // True when all ranks have ended or were given up; false after `pause`, or as soon as a first rank has failed.
   [[nodiscard]] bool wait(std::chrono::milliseconds pause) {
     std::unique_lock lock(mutex_);
     const bool failed_before = failed_;
@@ -49,9 +63,20 @@ class CheckpointRunner::Watch {
   std::atomic<std::uint64_t> written_bytes{0};
 
  private:
+  bool end(std::size_t worker, bool failed) {
+    const std::scoped_lock lock(mutex_);
+    if (!is_running_[worker]) return false;
+    is_running_[worker] = false;
+    --running_;
+    failed_ = failed_ || failed;
+    changed_.notify_one();
+    return true;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_;
+  std::vector<bool> is_running_;
   bool failed_ = false;
 };
 
@@ -70,10 +95,10 @@ class CheckpointRunner::Threads {
 
   void start(RankWorker& worker) {
     try {
-      threads_.emplace_back([&watch = watch_, &worker] {
+      threads_.emplace_back([&watch = watch_, &worker, number = threads_.size()] {
         watch.start.wait();
         worker.run();
-        watch.rank_ended(worker.failure().has_value());
+        watch.rank_ended(number, worker.failure().has_value());
       });
     } catch (const std::system_error& error) {
       throw std::system_error(error.code(),
@@ -94,56 +119,130 @@ class CheckpointRunner::Threads {
   std::vector<std::jthread> threads_;  // joined first, while the watch still stands
 };
 
+struct CheckpointRunner::InProgress {
+  explicit InProgress(std::size_t ranks) : watch(ranks), threads(watch) {}
+  Watch watch;
+  Threads threads;
+};
+
 CheckpointRunner::CheckpointRunner(Communicator& communicator,
-                                   std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress)
-    : communicator_(communicator), workers_(workers), progress_(progress) {
+                                   std::vector<std::unique_ptr<RankWorker>>& workers,
+                                   const std::vector<RankPlace>& places, std::chrono::nanoseconds stall_limit,
+                                   Progress& progress)
+    : communicator_(communicator),
+      workers_(workers),
+      progress_(progress),
+      places_(places),
+      stall_limit_(stall_limit) {
   progress_wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
 }
+
+CheckpointRunner::~CheckpointRunner() = default;
 
 CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
                                          const std::map<long, std::string>& folders) {
   const storage::Clock::Time called = clock_.now();
-  Watch watch(workers_.size());
-  Threads threads(watch);
+  const auto ordinal = static_cast<std::uint32_t>(job.ordinal);
+  in_progress_ = std::make_unique<InProgress>(workers_.size());
+  Watch& watch = in_progress_->watch;
+  given_up_.assign(workers_.size(), std::nullopt);
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers_) {
       worker->prepare(job, folders.at(worker->place().rank), watch.written_bytes, watch.stop);
-      threads.start(*worker);
+      in_progress_->threads.start(*worker);
     }
   });
 
   communicator_.barrier();
   const storage::Clock::Time begin = clock_.now();
-  threads.release();
-  wait_for_ranks(watch, static_cast<std::uint32_t>(job.ordinal));
-  communicator_.barrier();
+  in_progress_->threads.release();
+  neighbour_ = std::make_unique<NeighbourWatch>(communicator_, stall_limit_, clock_, ordinal);
+  wait_for_ranks(watch, ordinal);
+  wait_for_processes(watch, ordinal);
   const storage::Clock::Time end = clock_.now();
 
-  for (const auto& worker : workers_)
-    worker->check_sizes();
+  // Not where the run fails anyway: a drive that hangs would not answer this either.
+  for (const auto& worker : workers_) {
+    if (!watch.stop) worker->check_sizes();
+  }
   agree_on_failures();
+  in_progress_.reset();
   CheckpointOutcome outcome{
       .ranks = collect_measurements(end), .called = called, .barrier_to_barrier_ns = (end - begin).count()};
   outcome.gather_ns = (clock_.now() - end).count();
   return outcome;
 }
 
-// Until all ranks here have ended: passes a failure on, here and to the other processes, and carries
-// progress.
+// Until all ranks here have ended or were given up: passes a failure on, here and to the other processes,
+// and carries progress.
 void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
-  constexpr std::chrono::milliseconds kTick{50};
   bool told_others = false;
+  StallWatch stalls(stall_limit_, clock_, workers_.size());
   written_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
   for (bool ended = false; !ended;) {
     ended = watch.wait(kTick);
+    stalls.look();
+    give_up_stalled_ranks(watch, stalls);
     if (watch.failed() && !told_others) {
       watch.stop = true;
       tell_others_of_failure(checkpoint);
       told_others = true;
     }
     read_messages(watch, checkpoint);
+    look_at_neighbour(watch);
     if (progress_wanted_ && !ended) report_progress(watch, checkpoint);
   }
+}
+
+// The second barrier. Whoever waits there goes on telling its neighbour that it is there.
+void CheckpointRunner::wait_for_processes(Watch& watch, std::uint32_t checkpoint) {
+  storage::Clock::Time looked = clock_.now();
+  communicator_.barrier([&] {
+    if (clock_.now() - looked < kTick) return;
+    looked = clock_.now();
+    read_messages(watch, checkpoint);
+    look_at_neighbour(watch);
+  });
+}
+
+// Of a rank whose call does not return.
+void CheckpointRunner::give_up_stalled_ranks(Watch& watch, StallWatch& stalls) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const storage::TargetActivity& activity = workers_[i]->activity();
+    const std::uint64_t calls = activity.calls();
+    const bool still = stalls.stalled(i, calls) && watch.is_running(i);
+    if (!still || !storage::TargetActivity::within_call(calls)) continue;
+    const std::optional<storage::TargetActivity::Waiting> waiting = activity.waiting_for();
+    if (!waiting.has_value() || activity.calls() != calls || !watch.give_up(i)) continue;
+    const RankPlace& place = workers_[i]->place();
+    given_up_[i] = Failure{.code = ExitCode::kInputOutput,
+                           .message = stall_sentence(*waiting, stall_limit_, clock_.now()),
+                           .host = place.host,
+                           .rank = place.rank};
+    left_threads_behind_ = true;
+  }
+}
+
+// Process 0 can still write the result, and ends the run. Where it does not, or is itself the silent one,
+// whoever noticed does.
+void CheckpointRunner::look_at_neighbour(Watch& watch) {
+  neighbour_->look();
+  if (!neighbour_->silent()) return;
+  const int silent = neighbour_->watched();
+  if (communicator_.process() == 0 || silent == 0 || neighbour_->silent_for_twice_the_limit())
+    end_because_of(silent, watch);
+  if (std::exchange(reported_silence_, true)) return;
+  communicator_.post(0, {.kind = SideMessage::Kind::kSilent,
+                         .checkpoint = neighbour_->checkpoint(),
+                         .process = communicator_.process(),
+                         .value = static_cast<std::uint64_t>(silent)});
+}
+
+void CheckpointRunner::end_because_of(int silent_process, Watch& watch) {
+  watch.stop = true;
+  left_threads_behind_ = true;  // nobody waits for what still runs here
+  throw RunFailure(ExitCode::kInputOutput, silence_sentence(silent_process, places_, stall_limit_),
+                   Leaving::kAbort);
 }
 
 void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
@@ -158,10 +257,18 @@ void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
 void CheckpointRunner::read_messages(Watch& watch, std::uint32_t checkpoint) {
   while (const std::optional<SideMessage> message = communicator_.poll()) {
     if (message->checkpoint != checkpoint) continue;
-    if (message->kind == SideMessage::Kind::kFailure) {
-      watch.stop = true;
-    } else {
-      written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+    switch (message->kind) {
+      case SideMessage::Kind::kFailure:
+        watch.stop = true;
+        break;
+      case SideMessage::Kind::kProgress:
+        written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+        break;
+      case SideMessage::Kind::kAlive:
+        neighbour_->heard();
+        break;
+      case SideMessage::Kind::kSilent:
+        end_because_of(static_cast<int>(message->value), watch);
     }
   }
 }
@@ -181,9 +288,8 @@ void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t checkpo
 
 void CheckpointRunner::agree_on_failures() {
   std::optional<Failure> first;
-  for (const auto& worker : workers_) {
-    if (!first.has_value()) first = worker->failure();
-  }
+  for (std::size_t i = 0; i < workers_.size() && !first.has_value(); ++i)
+    first = given_up_[i].has_value() ? given_up_[i] : workers_[i]->failure();
   agree(communicator_, first);
 }
 

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
+#include "simulator/run/neighbour_watch.h"
 #include "simulator/run/progress.h"
+#include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
+#include "simulator/run/stall_watch.h"
 
 namespace ckptsim::simulator {
 
@@ -21,20 +26,39 @@ struct CheckpointOutcome {
 };
 
 // Runs the save sequences of this process's ranks, a thread each, between two barriers over all processes.
+//
+// A rank whose target gives no answer for `stall_limit` is given up: its thread may be stuck in the kernel
+// for ever. So is a process that gives no sign of life for as long. A limit of zero: never.
 class CheckpointRunner {
  public:
-  // Collective. All references outlive the runner.
+  // Collective. All references outlive the runner. `places`: of all ranks.
   CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
+                   const std::vector<RankPlace>& places, std::chrono::nanoseconds stall_limit,
                    Progress& progress);
+  // Waits for threads that were left behind.
+  ~CheckpointRunner();
+  CheckpointRunner(const CheckpointRunner&) = delete;
+  CheckpointRunner& operator=(const CheckpointRunner&) = delete;
 
-  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed.
+  // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed
+  // or was given up. Where another process answers no more it is thrown by process 0, or by the one that
+  // noticed, and says kAbort.
   [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);
+
+  // After a failure: threads of ranks that were given up still use the workers, this runner and all that
+  // these refer to. Whoever cannot wait for them destroys none of it.
+  [[nodiscard]] bool left_threads_behind() const { return left_threads_behind_; }
 
  private:
   class Watch;
   class Threads;
+  struct InProgress;  // a checkpoint's watch and threads
 
   void wait_for_ranks(Watch& watch, std::uint32_t checkpoint);
+  void wait_for_processes(Watch& watch, std::uint32_t checkpoint);
+  void give_up_stalled_ranks(Watch& watch, StallWatch& stalls);
+  void look_at_neighbour(Watch& watch);
+  [[noreturn]] void end_because_of(int silent_process, Watch& watch);
   void tell_others_of_failure(std::uint32_t checkpoint);
   void read_messages(Watch& watch, std::uint32_t checkpoint);
   void report_progress(const Watch& watch, std::uint32_t checkpoint);
@@ -44,9 +68,16 @@ class CheckpointRunner {
   Communicator& communicator_;
   std::vector<std::unique_ptr<RankWorker>>& workers_;
   Progress& progress_;
+  const std::vector<RankPlace>& places_;
+  std::chrono::nanoseconds stall_limit_;
   bool progress_wanted_ = false;
   storage::SteadyClock clock_;
   std::vector<std::uint64_t> written_by_process_;
+  std::unique_ptr<NeighbourWatch> neighbour_;
+  bool reported_silence_ = false;
+  std::vector<std::optional<Failure>> given_up_;  // by worker, in this checkpoint
+  bool left_threads_behind_ = false;
+  std::unique_ptr<InProgress> in_progress_;  // outlives a checkpoint only where threads were left behind
 };
 
 }  // namespace ckptsim::simulator

@@ -78,6 +78,10 @@ class Run {
     return std::move(result_);
   }
 
+  [[nodiscard]] bool left_threads_behind() const {
+    return runner_ != nullptr && runner_->left_threads_behind();
+  }
+
  private:
   template <typename Work>
   void on_process_0(Work&& work) {
@@ -233,7 +237,8 @@ class Run {
       for (long i = 0; i < layout_.count_here; ++i) {
         const RankPlace& place = layout_.ranks[static_cast<std::size_t>(layout_.first_here + i)];
         const std::size_t group = workspace_ == nullptr ? 0 : workspace_->group_of(place.rank);
-        workers_.push_back(std::make_unique<RankWorker>(config_, place, group, options, module_, clock_));
+        workers_.push_back(std::make_unique<RankWorker>(
+            config_, place, group, storage::make_target(options, clock_), module_, clock_));
       }
     });
     together(communicator_, ExitCode::kUnsuitable, [&] { warm_up(workers_); });
@@ -299,8 +304,13 @@ class Run {
     return needed;
   }
 
+  [[nodiscard]] std::chrono::nanoseconds stall_limit() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(config_.storage.stall_seconds));
+  }
+
   void all_passes() {
-    runner_ = std::make_unique<CheckpointRunner>(communicator_, workers_, progress_);
+    runner_ = std::make_unique<CheckpointRunner>(communicator_, workers_, layout_.ranks, stall_limit(), progress_);
     const std::int64_t warmups = config_.checkpoint.warmup_passes;
     const std::int64_t passes = config_.checkpoint.passes;
     const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
@@ -413,7 +423,7 @@ class Run {
   }
 
   Communicator& communicator_;
-  const RunConfig& config_;
+  const RunConfig config_;  // its own: a rank that was given up may still read it
   bool dry_run_;
   bool profile_;
   Journal& journal_;
@@ -433,7 +443,16 @@ class Run {
 }  // namespace
 
 RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress) {
-  return Run(communicator, request, journal, progress).execute();
+  auto run = std::make_unique<Run>(communicator, request, journal, progress);
+  try {
+    return run->execute();
+  } catch (const RunFailure& failure) {
+    if (!run->left_threads_behind()) throw;
+    // Never destroyed: threads that are stuck in the kernel still use it, should they ever wake up.
+    (void)run.release();
+    const bool abort = failure.leaving() == Leaving::kAbort;
+    throw RunFailure(failure.code(), failure.what(), abort ? Leaving::kAbort : Leaving::kAtOnce);
+  }
 }
 
 }  // namespace ckptsim::simulator
