@@ -104,8 +104,7 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options) {
 }
 
 // Says what happened, and ends as the failure asks for.
-int leave_after(const simulator::RunFailure& failure,
-                std::unique_ptr<simulator::Communicator> communicator) {
+int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator::Communicator> communicator) {
   using simulator::Leaving;
   const auto code = static_cast<int>(failure.code());
   if (communicator->process() == 0 || failure.leaving() == Leaving::kAbort)

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ckptsim::simulator {
@@ -33,12 +34,7 @@ class Communicator {
   [[nodiscard]] virtual int process() const = 0;  // 0 .. processes() - 1
   [[nodiscard]] virtual int processes() const = 0;
 
-  void barrier() {
-    barrier([] {});
-  }
-  // Calls `while_waiting` again and again until all are there. What it throws leaves the barrier: fit for
-  // abort() only.
-  virtual void barrier(const std::function<void()>& while_waiting) = 0;
+  virtual void barrier() = 0;
 
   // Whether any process says so, on every process.
   [[nodiscard]] virtual bool any(bool here) = 0;
@@ -60,8 +56,20 @@ class Communicator {
   // Ends all processes with this exit code, also those that answer no more, without their destructors.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
+  // Called again and again while this process waits for others in a collective; empty: nothing is. What it
+  // throws leaves the collective, and the communicator fit for abort() alone.
+  void while_waiting(std::function<void()> work) { while_waiting_ = std::move(work); }
+
   // "serial", or the MPI library's own description.
   [[nodiscard]] virtual std::string description() const = 0;
+
+ protected:
+  void work_while_waiting() const {
+    if (while_waiting_) while_waiting_();
+  }
+
+ private:
+  std::function<void()> while_waiting_;
 };
 
 // One process alone; its ranks are threads.

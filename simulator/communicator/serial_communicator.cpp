@@ -10,7 +10,7 @@ class SerialCommunicator final : public Communicator {
  public:
   [[nodiscard]] int process() const override { return 0; }
   [[nodiscard]] int processes() const override { return 1; }
-  void barrier(const std::function<void()>& /*while_waiting*/) override {}
+  void barrier() override {}
   [[nodiscard]] bool any(bool here) override { return here; }
   [[nodiscard]] std::string broadcast(std::string text) override { return text; }
   [[nodiscard]] std::vector<std::string> gather(std::string text, int /*root*/) override {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "simulator/communicator/packing.h"
 #include "simulator/run/process_memory.h"
@@ -31,21 +30,18 @@ class CheckpointRunner::Watch {
   explicit Watch(std::size_t ranks) : running_(ranks), is_running_(ranks, true) {}
 
   // By the rank's thread; `worker`: its number on this process. A rank that was given up may end yet.
-  void rank_ended(std::size_t worker, bool failed) {
-    end(worker, failed);
-  }
+  void rank_ended(std::size_t worker, bool failed) { end(worker, failed); }
 
   // By the waiting thread. False: the rank has just ended by itself.
-  bool give_up(std::size_t worker) {
-    return end(worker, true);
-  }
+  bool give_up(std::size_t worker) { return end(worker, true); }
 
   [[nodiscard]] bool is_running(std::size_t worker) {
     const std::scoped_lock lock(mutex_);
     return is_running_[worker];
   }
 
-  // True when all ranks have ended or were given up; false after `pause`, or as soon as a first rank has failed.
+  // True when all ranks have ended or were given up; false after `pause`, or as soon as a first rank has
+  // failed.
   [[nodiscard]] bool wait(std::chrono::milliseconds pause) {
     std::unique_lock lock(mutex_);
     const bool failed_before = failed_;
@@ -156,9 +152,14 @@ CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
   communicator_.barrier();
   const storage::Clock::Time begin = clock_.now();
   in_progress_->threads.release();
-  neighbour_ = std::make_unique<NeighbourWatch>(communicator_, stall_limit_, clock_, ordinal);
-  wait_for_ranks(watch, ordinal);
-  wait_for_processes(watch, ordinal);
+  try {
+    wait_for_ranks(watch, ordinal);
+    communicator_.barrier();
+  } catch (const RunFailure&) {  // a process that answers no more: nobody waits for what still runs here
+    watch.stop = true;
+    left_threads_behind_ = true;
+    throw;
+  }
   const storage::Clock::Time end = clock_.now();
 
   // Not where the run fails anyway: a drive that hangs would not answer this either.
@@ -188,21 +189,10 @@ void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
       tell_others_of_failure(checkpoint);
       told_others = true;
     }
-    read_messages(watch, checkpoint);
-    look_at_neighbour(watch);
+    read_messages(checkpoint);
+    if (neighbour_ != nullptr) neighbour_->look();
     if (progress_wanted_ && !ended) report_progress(watch, checkpoint);
   }
-}
-
-// The second barrier. Whoever waits there goes on telling its neighbour that it is there.
-void CheckpointRunner::wait_for_processes(Watch& watch, std::uint32_t checkpoint) {
-  storage::Clock::Time looked = clock_.now();
-  communicator_.barrier([&] {
-    if (clock_.now() - looked < kTick) return;
-    looked = clock_.now();
-    read_messages(watch, checkpoint);
-    look_at_neighbour(watch);
-  });
 }
 
 // Of a rank whose call does not return.
@@ -223,28 +213,6 @@ void CheckpointRunner::give_up_stalled_ranks(Watch& watch, StallWatch& stalls) {
   }
 }
 
-// Process 0 can still write the result, and ends the run. Where it does not, or is itself the silent one,
-// whoever noticed does.
-void CheckpointRunner::look_at_neighbour(Watch& watch) {
-  neighbour_->look();
-  if (!neighbour_->silent()) return;
-  const int silent = neighbour_->watched();
-  if (communicator_.process() == 0 || silent == 0 || neighbour_->silent_for_twice_the_limit())
-    end_because_of(silent, watch);
-  if (std::exchange(reported_silence_, true)) return;
-  communicator_.post(0, {.kind = SideMessage::Kind::kSilent,
-                         .checkpoint = neighbour_->checkpoint(),
-                         .process = communicator_.process(),
-                         .value = static_cast<std::uint64_t>(silent)});
-}
-
-void CheckpointRunner::end_because_of(int silent_process, Watch& watch) {
-  watch.stop = true;
-  left_threads_behind_ = true;  // nobody waits for what still runs here
-  throw RunFailure(ExitCode::kInputOutput, silence_sentence(silent_process, places_, stall_limit_),
-                   Leaving::kAbort);
-}
-
 void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
   for (int process = 0; process < communicator_.processes(); ++process) {
     if (process == communicator_.process()) continue;
@@ -254,23 +222,39 @@ void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
   }
 }
 
-void CheckpointRunner::read_messages(Watch& watch, std::uint32_t checkpoint) {
+void CheckpointRunner::read_messages(std::uint32_t checkpoint) {
   while (const std::optional<SideMessage> message = communicator_.poll()) {
     if (message->checkpoint != checkpoint) continue;
     switch (message->kind) {
       case SideMessage::Kind::kFailure:
-        watch.stop = true;
+        if (in_progress_ != nullptr) in_progress_->watch.stop = true;
         break;
       case SideMessage::Kind::kProgress:
         written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
         break;
       case SideMessage::Kind::kAlive:
-        neighbour_->heard();
-        break;
       case SideMessage::Kind::kSilent:
-        end_because_of(static_cast<int>(message->value), watch);
+        if (neighbour_ != nullptr) neighbour_->heard(*message);
     }
   }
+}
+
+CheckpointRunner::WatchedProcesses::WatchedProcesses(CheckpointRunner& runner, std::uint64_t ordinal)
+    : runner_(runner) {
+  const auto checkpoint = static_cast<std::uint32_t>(ordinal);
+  runner.neighbour_ = std::make_unique<NeighbourWatch>(runner.communicator_, runner.places_,
+                                                       runner.stall_limit_, runner.clock_, checkpoint);
+  runner.communicator_.while_waiting([&runner, checkpoint, looked = runner.clock_.now()]() mutable {
+    if (runner.clock_.now() - looked < kTick) return;
+    looked = runner.clock_.now();
+    runner.read_messages(checkpoint);
+    runner.neighbour_->look();
+  });
+}
+
+CheckpointRunner::WatchedProcesses::~WatchedProcesses() {
+  runner_.communicator_.while_waiting({});
+  runner_.neighbour_.reset();
 }
 
 void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t checkpoint) {

@@ -28,7 +28,7 @@ struct CheckpointOutcome {
 // Runs the save sequences of this process's ranks, a thread each, between two barriers over all processes.
 //
 // A rank whose target gives no answer for `stall_limit` is given up: its thread may be stuck in the kernel
-// for ever. So is a process that gives no sign of life for as long. A limit of zero: never.
+// for ever. A limit of zero: never.
 class CheckpointRunner {
  public:
   // Collective. All references outlive the runner. `places`: of all ranks.
@@ -40,9 +40,22 @@ class CheckpointRunner {
   CheckpointRunner(const CheckpointRunner&) = delete;
   CheckpointRunner& operator=(const CheckpointRunner&) = delete;
 
+  // While it stands, and this process waits for its ranks or in a collective, a process that gives no sign
+  // of life for `stall_limit` ends the run (see NeighbourWatch). No process may do anything that takes long
+  // without being a failure.
+  class WatchedProcesses {
+   public:
+    WatchedProcesses(CheckpointRunner& runner, std::uint64_t ordinal);
+    ~WatchedProcesses();
+    WatchedProcesses(const WatchedProcesses&) = delete;
+    WatchedProcesses& operator=(const WatchedProcesses&) = delete;
+
+   private:
+    CheckpointRunner& runner_;
+  };
+
   // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed
-  // or was given up. Where another process answers no more it is thrown by process 0, or by the one that
-  // noticed, and says kAbort.
+  // or was given up.
   [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);
 
   // After a failure: threads of ranks that were given up still use the workers, this runner and all that
@@ -55,12 +68,9 @@ class CheckpointRunner {
   struct InProgress;  // a checkpoint's watch and threads
 
   void wait_for_ranks(Watch& watch, std::uint32_t checkpoint);
-  void wait_for_processes(Watch& watch, std::uint32_t checkpoint);
   void give_up_stalled_ranks(Watch& watch, StallWatch& stalls);
-  void look_at_neighbour(Watch& watch);
-  [[noreturn]] void end_because_of(int silent_process, Watch& watch);
   void tell_others_of_failure(std::uint32_t checkpoint);
-  void read_messages(Watch& watch, std::uint32_t checkpoint);
+  void read_messages(std::uint32_t checkpoint);
   void report_progress(const Watch& watch, std::uint32_t checkpoint);
   void agree_on_failures();
   [[nodiscard]] std::vector<RankSave> collect_measurements(storage::Clock::Time end);
@@ -74,7 +84,6 @@ class CheckpointRunner {
   storage::SteadyClock clock_;
   std::vector<std::uint64_t> written_by_process_;
   std::unique_ptr<NeighbourWatch> neighbour_;
-  bool reported_silence_ = false;
   std::vector<std::optional<Failure>> given_up_;  // by worker, in this checkpoint
   bool left_threads_behind_ = false;
   std::unique_ptr<InProgress> in_progress_;  // outlives a checkpoint only where threads were left behind

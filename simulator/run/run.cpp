@@ -21,6 +21,7 @@
 #include "simulator/run/backend_choice.h"
 #include "simulator/run/checkpoint_runner.h"
 #include "simulator/run/file_limit.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/manifest.h"
 #include "simulator/run/process_binding.h"
 #include "simulator/run/process_memory.h"
@@ -62,7 +63,10 @@ class Run {
       return std::move(result_);
     }
     open_targets();
-    on_process_0([&] { journal_.begin(result_); });
+    on_process_0([&] {
+      const HangGuard guard(stall_limit(), "making the folder for the result");
+      journal_.begin(result_);
+    });
     try {
       remove_earlier_run();
       all_passes();
@@ -73,7 +77,10 @@ class Run {
       end_failed(failure);
       throw;
     }
-    on_process_0([&] { journal_.end(result_); });
+    on_process_0([&] {
+      const HangGuard guard(stall_limit(), "writing result.json");
+      journal_.end(result_);
+    });
     progress_.end_run();
     return std::move(result_);
   }
@@ -94,6 +101,8 @@ class Run {
   void end_failed(const RunFailure& failure) {
     if (communicator_.process() != 0) return;
     try {
+      const HangGuard guard(stall_limit(),
+                            fmt::format("writing result.json after a failure, {}", failure.what()));
       journal_.end(result_);
     } catch (const std::system_error& error) {
       throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}",
@@ -309,8 +318,14 @@ class Run {
         std::chrono::duration<double>(config_.storage.stall_seconds));
   }
 
+  // Of work within a checkpoint. Several processes have neighbours that notice, and one sentence is enough.
+  [[nodiscard]] std::chrono::nanoseconds stall_limit_alone() const {
+    return communicator_.processes() == 1 ? stall_limit() : std::chrono::nanoseconds{0};
+  }
+
   void all_passes() {
-    runner_ = std::make_unique<CheckpointRunner>(communicator_, workers_, layout_.ranks, stall_limit(), progress_);
+    runner_ =
+        std::make_unique<CheckpointRunner>(communicator_, workers_, layout_.ranks, stall_limit(), progress_);
     const std::int64_t warmups = config_.checkpoint.warmup_passes;
     const std::int64_t passes = config_.checkpoint.passes;
     const auto checkpoints = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
@@ -329,6 +344,7 @@ class Run {
     if (!first && config_.checkpoint.between_passes == "delete") delete_checkpoints(pass);
     for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
       const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
+      const CheckpointRunner::WatchedProcesses watched(*runner_, ordinal_);
       pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
       pass.checkpoints.back().pause_ns = pause_ns;
       summarise_pass(pass);
@@ -339,7 +355,10 @@ class Run {
 
   void keep(CheckpointResult& checkpoint) {
     const storage::Clock::Time start = clock_.now();
-    on_process_0([&] { journal_.checkpoint(checkpoint); });
+    on_process_0([&] {
+      const HangGuard guard(stall_limit_alone(), "writing the journal");
+      journal_.checkpoint(checkpoint);
+    });
     checkpoint.engine.journal_ns = (clock_.now() - start).count();
   }
 
@@ -374,6 +393,8 @@ class Run {
     storage::Clock::Time start = clock_.now();
     std::map<long, std::string> folders;
     if (workspace_ != nullptr) {
+      const HangGuard guard(stall_limit_alone(),
+                            fmt::format("making the folder of checkpoint {}", checkpoint));
       workspace_->remove_manifests(checkpoint);
       workspace_->make_folder(checkpoint);
     }
@@ -400,6 +421,8 @@ class Run {
         files[worker->place().rank] = worker->manifest_files();
       const auto manifests = workspace_->gather_manifests(head, files);
       result.engine.manifest_ns = (clock_.now() - start).count();
+      const HangGuard guard(stall_limit_alone(),
+                            fmt::format("writing the manifest of checkpoint {}", checkpoint));
       workspace_->publish_manifests(checkpoint, manifests);
     }
     const storage::Clock::Time published = clock_.now();
@@ -414,11 +437,13 @@ class Run {
     return result;
   }
 
-  // The others wait for process 0 at the next barrier. Returns how long the pause was.
+  // The others wait for process 0. Returns how long the pause was.
   [[nodiscard]] std::int64_t pause() const {
-    if (communicator_.process() != 0 || config_.checkpoint.pause_seconds <= 0) return 0;
+    if (config_.checkpoint.pause_seconds <= 0) return 0;
     const storage::Clock::Time start = clock_.now();
-    std::this_thread::sleep_for(std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+    if (communicator_.process() == 0)
+      std::this_thread::sleep_for(std::chrono::duration<double>(config_.checkpoint.pause_seconds));
+    communicator_.barrier();
     return (clock_.now() - start).count();
   }
 

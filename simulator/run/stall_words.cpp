@@ -34,6 +34,9 @@ std::string_view doing(Request::Kind kind) {
   return "using";
 }
 
+constexpr std::string_view kAdvice =
+    "look for the drive in the kernel's log (dmesg), or raise storage.stall_seconds if it may take that long";
+
 double seconds_of(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -51,10 +54,13 @@ std::string stall_sentence(const storage::TargetActivity::Waiting& waiting, std:
                            storage::Clock::Time now) {
   const std::string place =
       storage::is_transfer(waiting.kind) ? fmt::format(" at offset {}", waiting.offset) : "";
-  return fmt::format(
-      "no answer for {:g} s while it was {} {}{} (since {}); look for the drive in the kernel's log (dmesg), or "
-      "raise storage.stall_seconds if it may take that long",
-      seconds_of(limit), doing(waiting.kind), waiting.path, place, utc(now - waiting.since));
+  return fmt::format("no answer for {:g} s while it was {} {}{} (since {}); {}", seconds_of(limit),
+                     doing(waiting.kind), waiting.path, place, utc(now - waiting.since), kAdvice);
+}
+
+std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit) {
+  return fmt::format("no answer for {:g} s while it was {} (since {}); {}", seconds_of(limit), doing,
+                     utc(limit), kAdvice);
 }
 
 std::string silence_sentence(int process, const std::vector<RankPlace>& places,
@@ -65,11 +71,14 @@ std::string silence_sentence(int process, const std::vector<RankPlace>& places,
   for (const RankPlace& place : places) {
     if (place.process != process) continue;
     if (first < 0) first = place.rank;
-    ranks = place.rank == first ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, place.rank);
+    ranks =
+        place.rank == first ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, place.rank);
     host = place.host;
   }
   return fmt::format(
-      "process {} ({} on {}) has not answered for {:g} s: it is stopped, or its host hangs; the run is ended",
+      "process {} ({} on {}) has not answered for {:g} s: it is stopped, or its host or a drive that it "
+      "waits for hangs; the run is "
+      "ended",
       process, ranks, host, seconds_of(limit));
 }
 

@@ -15,6 +15,9 @@ namespace ckptsim::simulator {
 [[nodiscard]] std::string stall_sentence(const storage::TargetActivity::Waiting& waiting,
                                          std::chrono::nanoseconds limit, storage::Clock::Time now);
 
+// The same of the main thread's own work.
+[[nodiscard]] std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit);
+
 // What is said of a process that gives no sign of life: "process 2 (ranks 6-7 on HOST) has not answered for
 // 300 s" and what that may be. `places`: of all ranks.
 [[nodiscard]] std::string silence_sentence(int process, const std::vector<RankPlace>& places,

@@ -23,7 +23,7 @@ struct Request {
     kPreallocate,  // length: blocks for [0, length) are allocated and the size is set
     kWrite,  // buffer, offset, length: buffer[0, length) to offset; length is a multiple of io_alignment()
     kRead,   // buffer, offset, length: the file's bytes from offset on into buffer[0, length); both multiples
-            // of io_alignment()
+             // of io_alignment()
     kSetLength,      // length: the file's true length
     kSync,           // fsync; a failed one is never tried again
     kClose,          //

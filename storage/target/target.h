@@ -48,7 +48,8 @@ enum class Writing {
 // Short transfers and EINTR are continued inside.
 //
 // Not thread-safe: one thread, one target; another one may look at activity() alone. The public calls check,
-// count and stamp; backends override the hooks. The destructor never throws: it waits for what is in flight and closes what is open.
+// count and stamp; backends override the hooks. The destructor never throws: it waits for what is in flight
+// and closes what is open.
 class Target {
  public:
   virtual ~Target() = default;

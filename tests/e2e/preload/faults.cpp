@@ -58,8 +58,7 @@ Fault& fault() {
 
 std::string path_of(int descriptor) {
   char path[4096];
-  const ssize_t length =
-      readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path);
+  const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path);
   return length < 0 ? std::string() : std::string(path, static_cast<std::size_t>(length));
 }
 
@@ -68,7 +67,8 @@ bool misbehaves(const std::string& path) {
   Fault& one = fault();
   if (path.find(one.path) == std::string::npos) return false;
   if (one.seen.fetch_add(1) + 1 < one.first) return false;
-  if (one.count_file >= 0 && next<ssize_t(int, const void*, std::size_t)>("write")(one.count_file, "x", 1) != 1)
+  if (one.count_file >= 0 &&
+      next<ssize_t(int, const void*, std::size_t)>("write")(one.count_file, "x", 1) != 1)
     std::abort();
   return true;
 }
