@@ -11,6 +11,7 @@
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -23,15 +24,15 @@ namespace fs = std::filesystem;
 
 void write_all(int file, std::string_view text, const fs::path& path) {
   while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = storage::uninterrupted([&] { return write(file, text.data(), text.size()); });
     if (written < 0) fail("write", path);
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
 void sync_folder(const fs::path& folder) {
-  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int directory =
+      storage::uninterrupted([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (directory < 0) fail("open", folder);
   const int outcome = fsync(directory);
   close(directory);
@@ -70,14 +71,24 @@ void ResultFolder::begin(const RunResult& run) {
   write_file("journal.jsonl", journal_header(run) + "\n");
   sync_folder(output_);
   const fs::path path = path_ / "journal.jsonl";
-  journal_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  journal_ = storage::uninterrupted([&] { return open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); });
   if (journal_ < 0) fail("open", path);
+  journal_bytes_ = lseek(journal_, 0, SEEK_END);
+  if (journal_bytes_ < 0) fail("find the end of", path);
 }
 
 void ResultFolder::checkpoint(const CheckpointResult& checkpoint) {
   const fs::path path = path_ / "journal.jsonl";
-  write_all(journal_, journal_checkpoint(checkpoint) + "\n", path);
-  if (fsync(journal_) != 0) fail("fsync", path);
+  const std::string line = journal_checkpoint(checkpoint) + "\n";
+  try {
+    write_all(journal_, line, path);
+    if (fsync(journal_) != 0) fail("fsync", path);
+  } catch (const std::system_error&) {
+    // Not durable is not finished: the line goes again, where that can still be done.
+    (void)!ftruncate(journal_, journal_bytes_);
+    throw;
+  }
+  journal_bytes_ += static_cast<off_t>(line.size());
 }
 
 void ResultFolder::end(const RunResult& run) {
@@ -89,7 +100,8 @@ void ResultFolder::end(const RunResult& run) {
 void ResultFolder::write_file(const std::string& name, const std::string& text) const {
   const fs::path path = path_ / name;
   const fs::path temporary = path_ / (name + ".tmp");
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = storage::uninterrupted(
+      [&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); });
   if (file < 0) fail("create", temporary);
   try {
     write_all(file, text, temporary);

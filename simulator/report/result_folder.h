@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 
@@ -26,6 +28,7 @@ class ResultFolder final : public Journal {
   std::filesystem::path output_;
   std::filesystem::path path_;
   int journal_ = -1;
+  off_t journal_bytes_ = 0;  // whose lines are durable
 };
 
 // A row a checkpoint with every figure, for spreadsheets.

@@ -345,10 +345,11 @@ class Run {
     for (std::int64_t checkpoint = 1; checkpoint <= result_.effective.checkpoints_per_pass; ++checkpoint) {
       const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
       const CheckpointRunner::WatchedProcesses watched(*runner_, ordinal_);
-      pass.checkpoints.push_back(save_checkpoint(number, warmup, checkpoint, open_mode(first)));
-      pass.checkpoints.back().pause_ns = pause_ns;
+      CheckpointResult saved = save_checkpoint(number, warmup, checkpoint, open_mode(first));
+      saved.pause_ns = pause_ns;
+      keep(saved);  // what the journal could not take is not reported as measured
+      pass.checkpoints.push_back(std::move(saved));
       summarise_pass(pass);
-      keep(pass.checkpoints.back());
       progress_.end_checkpoint();
     }
   }

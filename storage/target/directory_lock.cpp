@@ -15,6 +15,7 @@
 #include <string>
 
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -43,8 +44,8 @@ std::string holder_line() {
 
 void write_holder(int lock, const std::filesystem::path& path) {
   const std::string line = holder_line();
-  if (ftruncate(lock, 0) != 0) throw_last_error("truncate", path);
-  const ssize_t count = pwrite(lock, line.data(), line.size(), 0);
+  if (uninterrupted([&] { return ftruncate(lock, 0); }) != 0) throw_last_error("truncate", path);
+  const ssize_t count = uninterrupted([&] { return pwrite(lock, line.data(), line.size(), 0); });
   if (count < 0) throw_last_error("write", path);
   if (count != static_cast<ssize_t>(line.size())) {
     throw UnsuitableTarget(fmt::format("{} could not be written: no space left for one line", path.string()));
@@ -53,7 +54,8 @@ void write_holder(int lock, const std::filesystem::path& path) {
 
 Descriptor open_lock(const Folder& folder, const std::filesystem::path& path) {
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor lock(openat(folder.descriptor.get(), kLockFile, flags, kLockMode));
+  Descriptor lock(
+      uninterrupted([&] { return openat(folder.descriptor.get(), kLockFile, flags, kLockMode); }));
   if (lock.valid()) return lock;
   if (errno == ELOOP) {
     throw UnsuitableTarget(
@@ -97,7 +99,7 @@ DirectoryLock::DirectoryLock(const Folder& folder) {
   const std::lock_guard guard(held.mutex);
   auto found = held.by_file.find(file);
   if (found == held.by_file.end()) {
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (uninterrupted([&] { return flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0) {
       if (errno == EWOULDBLOCK) refuse_held_lock(lock.get(), path);
       throw_last_error("lock", path);
     }

@@ -11,6 +11,7 @@
 
 #include "storage/errors.h"
 #include "storage/target/checkpoint_removal.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -63,8 +64,9 @@ Folder open_target(const std::filesystem::path& target) {
 // True when it carries the marker; false when it is empty and may be adopted. UnsuitableTarget otherwise.
 bool is_marked(const Folder& folder) {
   const std::filesystem::path path = folder.path / kMarker;
+  constexpr int kMarkerFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   const Descriptor marker(
-      openat(folder.descriptor.get(), kMarker, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      uninterrupted([&] { return openat(folder.descriptor.get(), kMarker, kMarkerFlags); }));
   if (marker.valid()) {
     if (read_small_file(marker.get(), path) == kMarkerText) return true;
     throw UnsuitableTarget(

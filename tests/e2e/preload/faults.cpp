@@ -2,7 +2,7 @@
 // since they have to be carried out in part, or not to return.
 //
 // CKPTSIM_FAULT is "CALL HOW FIRST [PATH]": from the FIRST-th call on (1, 2, ... of the whole process; of
-// those on paths that contain PATH), every one is
+// those on paths that contain PATH, or end with it where it ends with $), every one is
 //   short   carried out for one page of what it asked for (pwrite and write alone)
 //   eintr   interrupted once, and carried out when it is tried again
 //   hang    never carried out
@@ -62,10 +62,15 @@ std::string path_of(int descriptor) {
   return length < 0 ? std::string() : std::string(path, static_cast<std::size_t>(length));
 }
 
+bool matches(const std::string& path, const std::string& wanted) {
+  if (!wanted.ends_with('$')) return path.find(wanted) != std::string::npos;
+  return path.ends_with(wanted.substr(0, wanted.size() - 1));
+}
+
 // Whether this call is one of those that misbehave; they are counted.
 bool misbehaves(const std::string& path) {
   Fault& one = fault();
-  if (path.find(one.path) == std::string::npos) return false;
+  if (!matches(path, one.path)) return false;
   if (one.seen.fetch_add(1) + 1 < one.first) return false;
   if (one.count_file >= 0 &&
       next<ssize_t(int, const void*, std::size_t)>("write")(one.count_file, "x", 1) != 1)
