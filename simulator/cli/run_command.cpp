@@ -3,11 +3,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
@@ -90,7 +94,26 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
   print(text);
 }
 
-int run_on(simulator::Communicator& communicator, const RunOptions& options) {
+// On process 0, beside everything else: a run that is asked to end has its result at once, whatever its main
+// thread waits for. mpirun kills within a second.
+class ResultKeeper {
+ public:
+  ResultKeeper(simulator::ResultFolder& folder, simulator::Interruption& interruption)
+      : thread_([&folder, &interruption](const std::stop_token& stop) {
+          if (!interruption.wait(stop)) return;
+          try {
+            folder.interrupted(simulator::interruption_words(interruption.signal()));
+          } catch (const std::exception& error) {
+            fmt::print(stderr, "ckptsim: {}\n", error.what());
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+int run_on(simulator::Communicator& communicator, const RunOptions& options,
+           simulator::Interruption& interruption) {
   const simulator::RunRequest request{.config = shared_config(communicator, options),
                                       .command = command_line(),
                                       .dry_run = options.dry_run,
@@ -98,7 +121,9 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options) {
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
   simulator::ResultFolder folder(options.output);
-  const simulator::RunResult result = simulator::run(communicator, request, folder, progress);
+  std::optional<ResultKeeper> keeper;
+  if (communicator.process() == 0) keeper.emplace(folder, interruption);
+  const simulator::RunResult result = simulator::run(communicator, request, folder, progress, interruption);
   if (communicator.process() == 0) print_result(result, options, folder.path().string());
   return static_cast<int>(ExitCode::kDone);
 }
@@ -116,9 +141,11 @@ int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator:
 }
 
 int run_command(const RunOptions& options) {
+  simulator::Interruption interruption;
+  const SignalWatch signals(interruption);
   std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
   try {
-    return run_on(*communicator, options);
+    return run_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
     return leave_after(failure, std::move(communicator));
   } catch (const std::exception& error) {
@@ -163,7 +190,8 @@ void add_run_command(CLI::App& app, int& exit_code) {
   add_setting(*command, options, "--backend", "storage.backend", "auto, io_uring, direct, buffered or null");
   add_setting(*command, options, "--serializer", "storage.serializer",
               "What makes the files: stream, or libtorch (torch's own code)");
-  add_setting(*command, options, "--load", "checkpoint.load", "When checkpoints are read back: none");
+  add_setting(*command, options, "--load", "checkpoint.load",
+              "When checkpoints are read back: none, each (after each), end (those of the last pass)");
   command->add_option("--set", options->overrides, "KEY=VALUE: changes one key of the configuration")
       ->allow_extra_args(false);
   command->add_option("--output", options->output, "Where the result's folder is made")

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
@@ -27,28 +27,6 @@ struct TuneOptions {
   OutputFormat format;
 };
 
-volatile std::sig_atomic_t stop_asked = 0;
-
-extern "C" void ask_to_stop(int /*signal*/) {
-  stop_asked = 1;
-}
-
-// A first Ctrl-C lets the checkpoint at hand end, a second or two, and what was written be removed; a second
-// one ends the process at once. A closed session may hang up twice, from the shell and from the kernel, so
-// that every hang-up counts as the first; under nohup none counts.
-void end_politely() {
-  struct sigaction action {};
-  action.sa_handler = ask_to_stop;
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hang_up {};
-  sigaction(SIGHUP, nullptr, &hang_up);
-  if (hang_up.sa_handler == SIG_IGN) return;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGHUP, &action, nullptr);
-}
-
 simulator::RunConfig load_config(const TuneOptions& options) {
   simulator::RunConfig config = simulator::load_run_config(options.config, options.overrides);
   if (!options.targets.empty()) config.storage.targets = options.targets;
@@ -67,14 +45,13 @@ void tune_and_print(const TuneOptions& options) {
     throw ConfigError("",
                       "tune is one process, whose threads are the ranks; start it without mpirun or srun");
   }
-  const simulator::TuneRequest request{.config = load_config(options),
-                                       .overrides = options.overrides,
-                                       .seconds = options.seconds,
-                                       .stop_asked = [] { return stop_asked != 0; }};
+  const simulator::TuneRequest request{
+      .config = load_config(options), .overrides = options.overrides, .seconds = options.seconds};
   const storage::SteadyClock clock;
   simulator::TuneProgress progress(progress_style(options), stderr, clock, options.seconds);
-  end_politely();
-  const simulator::TuneResult result = simulator::tune(request, clock, progress);
+  simulator::Interruption interruption;
+  const SignalWatch signals(interruption);
+  const simulator::TuneResult result = simulator::tune(request, clock, progress, interruption);
   print(options.format.json ? simulator::tune_json(result)
                             : simulator::tune_report(result, options.format.table()));
 }

@@ -12,13 +12,14 @@ namespace ckptsim::simulator {
 
 // A small message outside the collectives: a process tells others while they are busy.
 struct SideMessage {
-  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kAlive = 3, kSilent = 4 };
+  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kInterruption = 3, kAlive = 4, kSilent = 5 };
   Kind kind = Kind::kProgress;
-  std::uint32_t checkpoint =
-      0;  // ordinal within the run: messages of an earlier checkpoint are dropped by the reader
-  std::int32_t process = 0;  // the sender
+  std::uint32_t checkpoint = 0;  // ordinal within the run: messages of an earlier checkpoint are dropped by
+                                 // the reader, but for kInterruption, which is of the run as a whole
+  std::int32_t process = 0;      // the sender
   std::uint32_t padding = 0;
-  // kProgress: bytes written so far by the sender. kSilent: the process that the sender has not heard of.
+  // kProgress: bytes written so far by the sender; kInterruption: the signal; kSilent: the process that the
+  // sender has not heard of.
   std::uint64_t value = 0;
 };
 

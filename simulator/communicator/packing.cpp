@@ -6,7 +6,12 @@
 namespace ckptsim::simulator {
 
 std::string pack(const std::vector<std::string>& parts) {
+  constexpr std::size_t kLengthBytes = 21;  // at most, with the colon
+  std::size_t bytes = 0;
+  for (const std::string& part : parts)
+    bytes += part.size() + kLengthBytes;
   std::string message;
+  message.reserve(bytes);
   for (const std::string& part : parts) {
     message += std::to_string(part.size());
     message += ':';

@@ -27,10 +27,6 @@ class Writer {
   void field(const char* key, const std::optional<std::int64_t>& value) const {
     (*object_)[key] = value ? OrderedJson(*value) : OrderedJson("auto");
   }
-  template <typename Value>
-  void fixed(const char* key, const Value& value) const {
-    (*object_)[key] = value;
-  }
 
  private:
   OrderedJson* object_;

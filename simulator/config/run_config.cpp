@@ -44,8 +44,6 @@ class Reader {
       value = at->get<std::int64_t>();
     }
   }
-  template <typename Value>
-  void fixed(const char*, const Value&) const {}  // the schema has seen to it
 
  private:
   const Json* object_;
@@ -144,6 +142,22 @@ void check_together(const RunConfig& config, const Assembly& assembly) {
   }
 }
 
+void check_load(const RunConfig& config, const Assembly& assembly) {
+  const std::string& load = config.checkpoint.load;
+  if (load != "none" && config.storage.backend == "null") {
+    refuse(
+        assembly, {"checkpoint", "load"}, {"storage", "backend"},
+        fmt::format("must be \"none\" with storage.backend \"null\", which keeps nothing that could be read "
+                    "back, not \"{}\"",
+                    load));
+  }
+  if (load == "none" && config.checkpoint.load_rank_shift) {
+    refuse(assembly, {"checkpoint", "load_rank_shift"}, {"checkpoint", "load"},
+           "must be false with checkpoint.load \"none\", which reads nothing back; set checkpoint.load to "
+           "\"each\" or \"end\", or leave it out");
+  }
+}
+
 // LibTorch's writer has one way to write a file.
 void check_serializer(const StorageConfig& storage, const Assembly& assembly) {
   if (storage.serializer != "libtorch") return;
@@ -175,6 +189,7 @@ RunConfig assemble(Document document, const std::vector<std::string>& overrides)
   visit_run_fields(Reader(assembly.document()), config);
   check_seed(config, assembly);
   check_together(config, assembly);
+  check_load(config, assembly);
   check_serializer(config.storage, assembly);
   return config;
 }

@@ -29,6 +29,8 @@ struct CheckpointConfig {
   bool trim = false;
   std::int64_t warmup_passes = 0;
   std::string fsync = "file";  // file, end, off
+  std::string load = "none";   // none, each, end
+  bool load_rank_shift = false;
   double pause_seconds = 0;
 };
 

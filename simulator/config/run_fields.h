@@ -9,7 +9,6 @@ namespace ckptsim::simulator {
 // is RunConfig or const RunConfig. The visitor is called as
 //   visitor.section(key, f)     f(visitor of the object at key)
 //   visitor.field(key, value)   a value that is read and written
-//   visitor.fixed(key, value)   a key for which the schema allows this one value so far: only written
 template <typename Visitor, typename Config>
 void visit_run_fields(Visitor visitor, Config& config) {
   visitor.field("name", config.name);
@@ -38,8 +37,8 @@ void visit_run_fields(Visitor visitor, Config& config) {
     checkpoint.field("trim", config.checkpoint.trim);
     checkpoint.field("warmup_passes", config.checkpoint.warmup_passes);
     checkpoint.field("fsync", config.checkpoint.fsync);
-    checkpoint.fixed("load", "none");
-    checkpoint.fixed("load_rank_shift", false);
+    checkpoint.field("load", config.checkpoint.load);
+    checkpoint.field("load_rank_shift", config.checkpoint.load_rank_shift);
     checkpoint.field("pause_seconds", config.checkpoint.pause_seconds);
   });
   visitor.section("storage", [&config](Visitor storage) {

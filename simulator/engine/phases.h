@@ -15,8 +15,15 @@ inline constexpr std::size_t kPhases = 6;
 inline constexpr std::array<std::string_view, kPhases> kPhaseNames = {
     "create", "preallocate", "write", "sync", "close", "directory_sync"};
 
+// The same of a load.
+enum class LoadPhase : std::size_t { kOpen, kMetadata, kRead, kClose };
+inline constexpr std::size_t kLoadPhases = 4;
+inline constexpr std::array<std::string_view, kLoadPhases> kLoadPhaseNames = {"open", "metadata", "read",
+                                                                              "close"};
+
 // Adds up the time of each phase; at any moment between start() and stop() exactly one phase is running.
-class PhaseTimer {
+template <typename Phase, std::size_t kCount>
+class BasicPhaseTimer {
  public:
   using Time = storage::Clock::Time;
 
@@ -37,13 +44,16 @@ class PhaseTimer {
   [[nodiscard]] Time started() const { return started_; }
   [[nodiscard]] Time duration() const { return switched_ - started_; }  // after stop()
   [[nodiscard]] Phase current() const { return phase_; }
-  [[nodiscard]] const std::array<Time, kPhases>& totals() const { return totals_; }
+  [[nodiscard]] const std::array<Time, kCount>& totals() const { return totals_; }
 
  private:
   Time started_{};
   Time switched_{};
-  Phase phase_ = Phase::kCreate;
-  std::array<Time, kPhases> totals_{};
+  Phase phase_{};
+  std::array<Time, kCount> totals_{};
 };
+
+using PhaseTimer = BasicPhaseTimer<Phase, kPhases>;
+using LoadPhaseTimer = BasicPhaseTimer<LoadPhase, kLoadPhases>;
 
 }  // namespace ckptsim::simulator

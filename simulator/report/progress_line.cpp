@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace ckptsim::simulator {
 namespace {
@@ -14,14 +15,25 @@ double to_seconds(storage::Clock::Time time) {
 
 }  // namespace
 
-void ProgressLine::begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes) {
+void ProgressLine::begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) {
   checkpoints_ = checkpoints;
+  loads_ = loads;
   checkpoint_bytes_ = checkpoint_bytes;
   run_start_ = clock_.now();
 }
 
 void ProgressLine::begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) {
-  label_ = fmt::format("{} {}, checkpoint {}", warmup ? "warm-up" : "pass", pass, checkpoint);
+  loading_ = false;
+  begin(fmt::format("{} {}, checkpoint {}", warmup ? "warm-up" : "pass", pass, checkpoint));
+}
+
+void ProgressLine::begin_load(std::int64_t pass, bool warmup, std::int64_t checkpoint) {
+  loading_ = true;
+  begin(fmt::format("{} {}, loading checkpoint {}", warmup ? "warm-up" : "pass", pass, checkpoint));
+}
+
+void ProgressLine::begin(std::string label) {
+  label_ = std::move(label);
   checkpoint_start_ = clock_.now();
   show(0);
 }
@@ -37,13 +49,13 @@ void ProgressLine::show(std::uint64_t bytes) {
   const double took = to_seconds(shown_ - checkpoint_start_);
   const double rate = took > 0 ? static_cast<double>(bytes) / took / 1e9 : 0;
   // Over everything so far, the pauses and manifests between checkpoints among it.
-  const double done = static_cast<double>(finished_ * checkpoint_bytes_ + bytes);
-  const double left = static_cast<double>(checkpoints_ * checkpoint_bytes_) - done;
+  const double done = static_cast<double>((finished_ + finished_loads_) * checkpoint_bytes_ + bytes);
+  const double left = static_cast<double>((checkpoints_ + loads_) * checkpoint_bytes_) - done;
   const double speed = done / std::max(1e-9, to_seconds(shown_ - run_start_));
   const std::string time_left = done > 0 ? clock_text(left / speed) : std::string("-:--");
-  fmt::print(stream_, "\r{} ({}/{}): {:.2f} of {:.2f} GB, {:.2f} GB/s, {} left\x1b[K", label_, finished_ + 1,
-             checkpoints_, static_cast<double>(bytes) / 1e9, static_cast<double>(checkpoint_bytes_) / 1e9,
-             rate, time_left);
+  fmt::print(stream_, "\r{} ({}/{}): {:.2f} of {:.2f} GB, {:.2f} GB/s, {} left\x1b[K", label_,
+             (loading_ ? finished_loads_ : finished_) + 1, loading_ ? loads_ : checkpoints_,
+             static_cast<double>(bytes) / 1e9, static_cast<double>(checkpoint_bytes_) / 1e9, rate, time_left);
   std::fflush(stream_);
 }
 
@@ -51,6 +63,14 @@ void ProgressLine::end_checkpoint() {
   ++finished_;
   if (style_ != ProgressStyle::kPlain) return;
   fmt::print(stream_, "ckptsim: {} ({}/{}) done, {} since the start\n", label_, finished_, checkpoints_,
+             clock_text(to_seconds(clock_.now() - run_start_)));
+  std::fflush(stream_);
+}
+
+void ProgressLine::end_load() {
+  ++finished_loads_;
+  if (style_ != ProgressStyle::kPlain) return;
+  fmt::print(stream_, "ckptsim: {} ({}/{}) done, {} since the start\n", label_, finished_loads_, loads_,
              clock_text(to_seconds(clock_.now() - run_start_)));
   std::fflush(stream_);
 }

@@ -18,13 +18,16 @@ class ProgressLine final : public Progress {
       : style_(style), stream_(stream), clock_(clock) {}
 
   [[nodiscard]] bool wanted() const override { return style_ == ProgressStyle::kLine; }
-  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes) override;
+  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) override;
   void begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) override;
   void written(std::uint64_t bytes_of_this_checkpoint) override;
   void end_checkpoint() override;
+  void begin_load(std::int64_t pass, bool warmup, std::int64_t checkpoint) override;
+  void end_load() override;
   void end_run() override;
 
  private:
+  void begin(std::string label);
   void show(std::uint64_t bytes);
   void clear();
 
@@ -33,7 +36,10 @@ class ProgressLine final : public Progress {
   const storage::Clock& clock_;
   std::uint64_t checkpoints_ = 0;
   std::uint64_t checkpoint_bytes_ = 0;
+  std::uint64_t loads_ = 0;
   std::uint64_t finished_ = 0;
+  std::uint64_t finished_loads_ = 0;
+  bool loading_ = false;
   std::string label_;
   storage::Clock::Time run_start_{};
   storage::Clock::Time checkpoint_start_{};

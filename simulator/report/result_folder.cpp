@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "simulator/report/load_tables.h"
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
@@ -75,23 +76,76 @@ void ResultFolder::begin(const RunResult& run) {
   if (journal_ < 0) fail("open", path);
   journal_bytes_ = lseek(journal_, 0, SEEK_END);
   if (journal_bytes_ < 0) fail("find the end of", path);
+  {
+    const std::scoped_lock lock(kept_mutex_);
+    kept_ = run;
+  }
+  const std::scoped_lock lock(result_mutex_);
+  begun_ = true;
+  if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
-void ResultFolder::checkpoint(const CheckpointResult& checkpoint) {
+void ResultFolder::append(const std::string& line) {
   const fs::path path = path_ / "journal.jsonl";
-  const std::string line = journal_checkpoint(checkpoint) + "\n";
+  const std::string text = line + "\n";
   try {
-    write_all(journal_, line, path);
+    write_all(journal_, text, path);
     if (fsync(journal_) != 0) fail("fsync", path);
   } catch (const std::system_error&) {
     // Not durable is not finished: the line goes again, where that can still be done.
     (void)!ftruncate(journal_, journal_bytes_);
     throw;
   }
-  journal_bytes_ += static_cast<off_t>(line.size());
+  journal_bytes_ += static_cast<off_t>(text.size());
+}
+
+void ResultFolder::checkpoint(const PassResult& pass) {
+  const CheckpointResult& checkpoint = pass.checkpoints.back();
+  append(journal_checkpoint(checkpoint));
+  const std::scoped_lock lock(kept_mutex_);
+  if (pass.checkpoints.size() == 1) {
+    kept_.passes.push_back(pass);
+    return;
+  }
+  kept_.passes.back().checkpoints.push_back(checkpoint);
+  summarise_pass(kept_.passes.back());
+}
+
+void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
+  append(journal_load(pass, warmup, checkpoint, load));
+  const std::scoped_lock lock(kept_mutex_);
+  for (PassResult& kept : kept_.passes) {
+    if (kept.pass != pass || kept.warmup != warmup) continue;
+    for (CheckpointResult& one : kept.checkpoints) {
+      if (one.checkpoint == checkpoint) one.load = load;
+    }
+    summarise_pass(kept);
+  }
+}
+
+void ResultFolder::interrupted(const std::string& sentence) {
+  const std::scoped_lock lock(result_mutex_);
+  if (ended_) return;
+  interruption_ = sentence;
+  if (begun_) write_interrupted(sentence);
+}
+
+// The result first: whoever kills this process soon after the signal shall find it.
+void ResultFolder::write_interrupted(const std::string& sentence) {
+  RunResult run;
+  {
+    const std::scoped_lock lock(kept_mutex_);
+    run = kept_;
+  }
+  run.status = "interrupted";
+  run.failure = sentence;
+  write_file("result.json", result_json(run));
+  write_file("checkpoints.csv", checkpoints_csv(run));
 }
 
 void ResultFolder::end(const RunResult& run) {
+  const std::scoped_lock lock(result_mutex_);
+  ended_ = true;
   write_file("checkpoints.csv", checkpoints_csv(run));
   write_file("result.json", result_json(run));
 }
@@ -124,6 +178,8 @@ std::string checkpoints_csv(const RunResult& run) {
       {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
+  for (const std::string& column : load_columns())
+    table.columns.push_back({column});
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
@@ -146,6 +202,8 @@ std::string checkpoints_csv(const RunResult& run) {
         }
         row.push_back(fmt::format("{:.9f}", seconds(phase_ns)));
       }
+      for (std::string& cell : load_cells(checkpoint.load))
+        row.push_back(std::move(cell));
       table.rows.push_back(std::move(row));
     }
   }

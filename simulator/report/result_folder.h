@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <mutex>
 #include <string>
 
 #include "simulator/run/run.h"
@@ -10,25 +11,43 @@
 namespace ckptsim::simulator {
 
 // OUTPUT/NAME-UTC/: journal.jsonl, and at the end result.json and checkpoints.csv. All that is written is
-// durable when the call returns, whatever the run's own fsync setting says.
+// durable when the call returns, whatever the run's own fsync setting says. The calls of Journal come from
+// one thread, interrupted() from any.
 class ResultFolder final : public Journal {
  public:
   explicit ResultFolder(std::filesystem::path output) : output_(std::move(output)) {}
   ~ResultFolder() override;
 
   void begin(const RunResult& run) override;  // makes the folder; the journal appears with its header line
-  void checkpoint(const CheckpointResult& checkpoint) override;
+  void checkpoint(const PassResult& pass) override;
+  void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
+  [[nodiscard]] std::string place() const override { return path_.string(); }
+
+  // Keeps what is in the journal as an interrupted run's result, `sentence` its failure, unless the run has
+  // ended; what end() writes later takes its place. Before begin() nothing is kept, and begin() does it.
+  void interrupted(const std::string& sentence);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }  // empty before begin()
 
  private:
+  void append(const std::string& line);
   void write_file(const std::string& name, const std::string& text) const;
+  void write_interrupted(const std::string& sentence);
 
   std::filesystem::path output_;
   std::filesystem::path path_;
   int journal_ = -1;
   off_t journal_bytes_ = 0;  // whose lines are durable
+
+  // Two threads meet here. Neither holds kept_mutex_ over I/O, and only whoever writes result.json holds
+  // result_mutex_: a slow journal does not delay an interrupted run's result.
+  std::mutex kept_mutex_;
+  RunResult kept_;  // what is in the journal
+  std::mutex result_mutex_;
+  bool begun_ = false;
+  bool ended_ = false;
+  std::string interruption_;  // the sentence, where it came before begin()
 };
 
 // A row a checkpoint with every figure, for spreadsheets.

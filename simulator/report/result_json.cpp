@@ -1,5 +1,6 @@
 #include "simulator/report/result_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "simulator/report/content_words.h"
@@ -77,6 +78,50 @@ Json to_json(const SaveResult& save) {
           {"ranks", std::move(ranks)}};
 }
 
+Json to_json(const RankLoad& rank) {
+  Json phases;
+  for (std::size_t i = 0; i < kLoadPhases; ++i)
+    phases[std::string(kLoadPhaseNames[i]) + "_ns"] = rank.phase_ns[i];
+  return {{"rank", rank.rank},
+          {"read_rank", rank.read_rank},
+          {"host", rank.host},
+          {"payload_bytes", rank.payload_bytes},
+          {"file_bytes", rank.file_bytes},
+          {"read_bytes", rank.read_bytes},
+          {"blocks", rank.blocks},
+          {"cached_bytes_before", rank.cached_bytes_before},
+          {"duration_ns", rank.duration_ns},
+          {"phases", std::move(phases)},
+          {"idle_ns", rank.idle_ns},
+          {"cpu_ns", rank.cpu_ns},
+          {"cpu_wait_ns", rank.cpu_wait_ns >= 0 ? Json(rank.cpu_wait_ns) : Json(nullptr)},
+          {"latency",
+           {{"p50_ns", rank.latency_p50_ns},
+            {"p99_ns", rank.latency_p99_ns},
+            {"p999_ns", rank.latency_p999_ns},
+            {"max_ns", rank.latency_max_ns}}}};
+}
+
+Json to_json(const LoadResult& load) {
+  Json ranks = Json::array();
+  for (const RankLoad& rank : load.ranks)
+    ranks.push_back(to_json(rank));
+  return {{"duration_s", seconds(load.duration_ns)},
+          {"duration_ns", load.duration_ns},
+          {"barrier_to_barrier_ns", load.barrier_to_barrier_ns},
+          {"prepare_ns", load.prepare_ns},
+          {"payload_bytes", load.payload_bytes},
+          {"file_bytes", load.file_bytes},
+          {"throughput_gb_per_s", gb_per_s(load.file_bytes, load.duration_ns)},
+          {"straggler_rank", load.straggler_rank},
+          {"skew", load.skew},
+          {"idle_share", load.idle_share},
+          {"cached_bytes_before", load.cached_bytes_before},
+          {"cached_share", load.cached_share},
+          {"load_from_cache", load.from_cache},
+          {"ranks", std::move(ranks)}};
+}
+
 Json to_json(const EngineCost& engine) {
   return {{"start_ns", engine.start_ns},
           {"finish_ns", engine.finish_ns},
@@ -93,7 +138,15 @@ Json to_json(const CheckpointResult& checkpoint) {
           {"manifest_ns", checkpoint.manifest_ns},
           {"pause_ns", checkpoint.pause_ns},
           {"engine", to_json(checkpoint.engine)},
-          {"save", to_json(checkpoint.save)}};
+          {"save", to_json(checkpoint.save)},
+          {"load", checkpoint.load.has_value() ? to_json(*checkpoint.load) : Json(nullptr)}};
+}
+
+bool load_from_cache(const PassResult& pass) {
+  return std::any_of(pass.checkpoints.begin(), pass.checkpoints.end(),
+                     [](const CheckpointResult& checkpoint) {
+                       return checkpoint.load.has_value() && checkpoint.load->from_cache;
+                     });
 }
 
 bool generator_bound(const PassResult& pass) {
@@ -109,6 +162,10 @@ Json to_json(const PassResult& pass) {
     checkpoints.push_back(to_json(checkpoint));
   // A pass that failed before its first checkpoint has no figures, rather than zeros.
   const auto figure = [&](double value) { return pass.checkpoints.empty() ? Json(nullptr) : Json(value); };
+  const auto of_loads = [&](double LoadAverages::*value) {
+    return pass.load.has_value() ? Json((*pass.load).*value) : Json(nullptr);
+  };
+  const bool several_loads = pass.load.has_value() && pass.load->stdev_s.has_value();
   return {{"pass", pass.pass},
           {"warmup", pass.warmup},
           {"delete_ns", pass.delete_ns},
@@ -118,6 +175,11 @@ Json to_json(const PassResult& pass) {
           {"save_min_s", figure(pass.min_s)},
           {"save_max_s", figure(pass.max_s)},
           {"throughput_gb_per_s", figure(pass.throughput_gb_per_s)},
+          {"load_average_s", of_loads(&LoadAverages::average_s)},
+          {"load_stdev_s", several_loads ? Json(*pass.load->stdev_s) : Json(nullptr)},
+          {"load_min_s", of_loads(&LoadAverages::min_s)},
+          {"load_max_s", of_loads(&LoadAverages::max_s)},
+          {"load_throughput_gb_per_s", of_loads(&LoadAverages::throughput_gb_per_s)},
           {"checkpoints", std::move(checkpoints)}};
 }
 
@@ -198,13 +260,17 @@ Json plan_members(const RunConfig& config, const RunPlan& plan) {
 
 Json flags(const RunResult& run) {
   bool bound = false;
-  for (const PassResult& pass : run.passes)
+  bool from_cache = false;
+  for (const PassResult& pass : run.passes) {
     bound = bound || generator_bound(pass);
+    from_cache = from_cache || load_from_cache(pass);
+  }
   return {{"scaled", run.config.scale < 1},
           {"fsync", run.config.checkpoint.fsync != "off" && run.effective.backend != "null"},
           {"direct_io", run.effective.direct_io},
           {"shrinkable_content", has_shrinkable_content(run.config)},
-          {"generator_bound", bound}};
+          {"generator_bound", bound},
+          {"load_from_cache", from_cache}};
 }
 
 }  // namespace
@@ -243,6 +309,15 @@ std::string journal_header(const RunResult& run) {
 std::string journal_checkpoint(const CheckpointResult& checkpoint) {
   Json line = {{"type", "checkpoint"}};
   line.update(to_json(checkpoint));
+  return text_of(line, -1);
+}
+
+std::string journal_load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) {
+  const Json line = {{"type", "load"},
+                     {"pass", pass},
+                     {"warmup", warmup},
+                     {"checkpoint", checkpoint},
+                     {"load", to_json(load)}};
   return text_of(line, -1);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "simulator/run/result.h"
@@ -10,10 +11,12 @@ namespace ckptsim::simulator {
 // end.
 [[nodiscard]] std::string result_json(const RunResult& run);
 
-// One line of the journal, without its newline: the header with the effective configuration, and a finished
-// checkpoint.
+// One line of the journal, without its newline: the header with the effective configuration, a finished
+// checkpoint, and a finished load.
 [[nodiscard]] std::string journal_header(const RunResult& run);
 [[nodiscard]] std::string journal_checkpoint(const CheckpointResult& checkpoint);
+[[nodiscard]] std::string journal_load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
+                                       const LoadResult& load);
 
 // `plan CONFIG --json`: parameters, checkpoint_bytes (payload), files, ranks.
 [[nodiscard]] std::string plan_json(const RunConfig& config, const RunPlan& plan);

@@ -10,19 +10,12 @@
 #include <vector>
 
 #include "simulator/report/content_words.h"
+#include "simulator/report/load_tables.h"
+#include "simulator/report/run_words.h"
 #include "simulator/run/process_binding.h"
 
 namespace ckptsim::simulator {
 namespace {
-
-std::string pass_name(std::int64_t pass, bool warmup) {
-  return warmup ? fmt::format("warm-up {}", pass) : fmt::format("{}", pass);
-}
-
-// Seconds to three digits below a thousand, so that runs of milliseconds and of hours both read well.
-std::string seconds_text(double value) {
-  return fmt::format("{:.{}f}", value, value < 1000 ? 3 : 1);
-}
 
 double phase_share(const SaveResult& save, Phase which) {
   std::int64_t all = 0;
@@ -43,6 +36,12 @@ std::string fsync_words(const std::string& fsync) {
   if (fsync == "file") return "each file is fsynced before the next";
   if (fsync == "end") return "all files are fsynced at the end of the checkpoint";
   return "nothing is fsynced: the figures may be those of memory";
+}
+
+std::vector<std::string> load_average_cells(const std::optional<LoadAverages>& load) {
+  if (!load.has_value()) return {"-", "-", "-"};
+  return {seconds_text(load->average_s), load->stdev_s.has_value() ? seconds_text(*load->stdev_s) : "-",
+          fmt::format("{:.3f}", load->throughput_gb_per_s)};
 }
 
 std::string checkpoints_text(std::int64_t count) {
@@ -100,6 +99,12 @@ Table pass_table(const RunResult& run) {
   Table table;
   table.columns = {{"pass"},  {"checkpoints"}, {"average s"}, {"stdev s"},
                    {"min s"}, {"max s"},       {"GB/s"},      {"time / pass 1"}};
+  const bool loaded = std::any_of(run.passes.begin(), run.passes.end(),
+                                  [](const PassResult& pass) { return pass.load.has_value(); });
+  if (loaded) {
+    for (const char* const column : {"load average s", "load stdev s", "load GB/s"})
+      table.columns.push_back({column});
+  }
   double first_average = 0;
   for (const PassResult& pass : run.passes) {
     if (!pass.warmup && first_average <= 0) first_average = pass.average_s;
@@ -110,6 +115,9 @@ Table pass_table(const RunResult& run) {
          pass.stdev_s.has_value() ? seconds_text(*pass.stdev_s) : std::string("-"), seconds_text(pass.min_s),
          seconds_text(pass.max_s), fmt::format("{:.3f}", pass.throughput_gb_per_s),
          comparable ? fmt::format("{:.3f}", pass.average_s / first_average) : std::string("-")});
+    if (!loaded) continue;
+    for (std::string& cell : load_average_cells(pass.load))
+      table.rows.back().push_back(std::move(cell));
   }
   return table;
 }
@@ -252,13 +260,15 @@ std::string conditions(const RunResult& run) {
                       run.effective.checkpoints_reason);
   text += target_lines(run.environment);
   text += fmt::format("Bound by: {}.\n", bounds(run));
-  return text;
+  return text + load_conditions(run);
 }
 
 std::string run_report(const RunResult& run, TableFormat format) {
   const Table profile = profile_table(run);
   std::string text = fmt::format("{}\n{}\n{}\n{}", headline(run.config, run.plan), conditions(run),
                                  render(checkpoint_table(run), format), render(pass_table(run), format));
+  const Table loads = load_table(run);
+  if (!loads.rows.empty()) text += fmt::format("\n{}", render(loads, format));
   if (!profile.rows.empty()) text += fmt::format("\n{}", render(profile, format));
   return text;
 }

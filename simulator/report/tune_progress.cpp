@@ -11,7 +11,8 @@ double TuneProgress::seconds_left() const {
   return std::max(0.0, seconds_ - std::chrono::duration<double>(clock_.now() - start_).count());
 }
 
-void TuneProgress::begin_run(std::uint64_t /*checkpoints*/, std::uint64_t checkpoint_bytes) {
+void TuneProgress::begin_run(std::uint64_t /*checkpoints*/, std::uint64_t checkpoint_bytes,
+                             std::uint64_t /*loads*/) {
   ++checkpoint_;
   checkpoint_bytes_ = checkpoint_bytes;
   shown_ = {};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 
 #include "simulator/communicator/packing.h"
 #include "simulator/run/process_memory.h"
+#include "simulator/run/rank_load_text.h"
 #include "simulator/run/rank_save_text.h"
 #include "simulator/run/stall_words.h"
 
@@ -56,7 +58,13 @@ class CheckpointRunner::Watch {
 
   std::latch start{1};
   std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> written_bytes{0};
+  bool fails = false;  // the stop is because of a failure, here or elsewhere; of the waiting thread
+
+  void stop_failing() {
+    stop = true;
+    fails = true;
+  }
+  std::atomic<std::uint64_t> moved_bytes{0};
 
  private:
   bool end(std::size_t worker, bool failed) {
@@ -80,7 +88,7 @@ class CheckpointRunner::Watch {
 // latch that nobody opened is opened here, together with the request to stop.
 class CheckpointRunner::Threads {
  public:
-  explicit Threads(Watch& watch) : watch_(watch) {}
+  Threads(Watch& watch, const Task& task) : watch_(watch), run_(task.run) {}
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
   ~Threads() {
@@ -91,9 +99,9 @@ class CheckpointRunner::Threads {
 
   void start(RankWorker& worker) {
     try {
-      threads_.emplace_back([&watch = watch_, &worker, number = threads_.size()] {
+      threads_.emplace_back([&watch = watch_, run = run_, &worker, number = threads_.size()] {
         watch.start.wait();
-        worker.run();
+        (worker.*run)();
         watch.rank_ended(number, worker.failure().has_value());
       });
     } catch (const std::system_error& error) {
@@ -111,12 +119,13 @@ class CheckpointRunner::Threads {
 
  private:
   Watch& watch_;
+  void (RankWorker::*run_)();
   bool released_ = false;
   std::vector<std::jthread> threads_;  // joined first, while the watch still stands
 };
 
 struct CheckpointRunner::InProgress {
-  explicit InProgress(std::size_t ranks) : watch(ranks), threads(watch) {}
+  InProgress(std::size_t ranks, const Task& task) : watch(ranks), threads(watch, task) {}
   Watch watch;
   Threads threads;
 };
@@ -124,12 +133,13 @@ struct CheckpointRunner::InProgress {
 CheckpointRunner::CheckpointRunner(Communicator& communicator,
                                    std::vector<std::unique_ptr<RankWorker>>& workers,
                                    const std::vector<RankPlace>& places, std::chrono::nanoseconds stall_limit,
-                                   Progress& progress)
+                                   Progress& progress, Interruption& interruption)
     : communicator_(communicator),
       workers_(workers),
       progress_(progress),
       places_(places),
-      stall_limit_(stall_limit) {
+      stall_limit_(stall_limit),
+      interruption_(interruption) {
   progress_wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
 }
 
@@ -138,13 +148,43 @@ CheckpointRunner::~CheckpointRunner() = default;
 CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
                                          const std::map<long, std::string>& folders) {
   const storage::Clock::Time called = clock_.now();
-  const auto ordinal = static_cast<std::uint32_t>(job.ordinal);
-  in_progress_ = std::make_unique<InProgress>(workers_.size());
+  const BetweenBarriers span =
+      run_ranks({.id = save_task(job.ordinal),
+                 .prepare =
+                     [&](RankWorker& worker, Watch& watch) {
+                       worker.prepare(job, folders.at(worker.place().rank), watch.moved_bytes, watch.stop);
+                     },
+                 .run = &RankWorker::run});
+
+  // Not where the run fails anyway: a drive that hangs would not answer this either.
+  for (const auto& worker : workers_) {
+    if (!in_progress_->watch.fails) worker->check_sizes();
+  }
+  agree_on_failures();
+  CheckpointOutcome outcome{.ranks = collect_measurements(span.end),
+                            .called = called,
+                            .barrier_to_barrier_ns = (span.end - span.begin).count()};
+  outcome.gather_ns = (clock_.now() - span.end).count();
+  return outcome;
+}
+
+LoadOutcome CheckpointRunner::load(const LoadJob& job) {
+  const BetweenBarriers span =
+      run_ranks({.id = load_task(job.ordinal),
+                 .prepare = [&](RankWorker& worker,
+                                Watch& watch) { worker.prepare_load(job, watch.moved_bytes, watch.stop); },
+                 .run = &RankWorker::load});
+  agree_on_failures();
+  return {.ranks = collect_loads(), .barrier_to_barrier_ns = (span.end - span.begin).count()};
+}
+
+CheckpointRunner::BetweenBarriers CheckpointRunner::run_ranks(const Task& task) {
+  in_progress_ = std::make_unique<InProgress>(workers_.size(), task);
   Watch& watch = in_progress_->watch;
   given_up_.assign(workers_.size(), std::nullopt);
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers_) {
-      worker->prepare(job, folders.at(worker->place().rank), watch.written_bytes, watch.stop);
+      task.prepare(*worker, watch);
       in_progress_->threads.start(*worker);
     }
   });
@@ -153,30 +193,19 @@ CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
   const storage::Clock::Time begin = clock_.now();
   in_progress_->threads.release();
   try {
-    wait_for_ranks(watch, ordinal);
+    wait_for_ranks(watch, task.id);
     communicator_.barrier();
   } catch (const RunFailure&) {  // a process that answers no more: nobody waits for what still runs here
     watch.stop = true;
     left_threads_behind_ = true;
     throw;
   }
-  const storage::Clock::Time end = clock_.now();
-
-  // Not where the run fails anyway: a drive that hangs would not answer this either.
-  for (const auto& worker : workers_) {
-    if (!watch.stop) worker->check_sizes();
-  }
-  agree_on_failures();
-  in_progress_.reset();
-  CheckpointOutcome outcome{
-      .ranks = collect_measurements(end), .called = called, .barrier_to_barrier_ns = (end - begin).count()};
-  outcome.gather_ns = (clock_.now() - end).count();
-  return outcome;
+  return {.begin = begin, .end = clock_.now()};
 }
 
 // Until all ranks here have ended or were given up: passes a failure on, here and to the other processes,
 // and carries progress.
-void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
+void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t task) {
   bool told_others = false;
   StallWatch stalls(stall_limit_, clock_, workers_.size());
   written_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
@@ -185,13 +214,14 @@ void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t checkpoint) {
     stalls.look();
     give_up_stalled_ranks(watch, stalls);
     if (watch.failed() && !told_others) {
-      watch.stop = true;
-      tell_others_of_failure(checkpoint);
+      watch.stop_failing();
+      tell_others_of_failure(task);
       told_others = true;
     }
-    read_messages(checkpoint);
+    read_messages(task);
     if (neighbour_ != nullptr) neighbour_->look();
-    if (progress_wanted_ && !ended) report_progress(watch, checkpoint);
+    stop_where_interrupted(watch);
+    if (progress_wanted_ && !ended) report_progress(watch, task);
   }
 }
 
@@ -213,21 +243,32 @@ void CheckpointRunner::give_up_stalled_ranks(Watch& watch, StallWatch& stalls) {
   }
 }
 
-void CheckpointRunner::tell_others_of_failure(std::uint32_t checkpoint) {
+void CheckpointRunner::stop_where_interrupted(Watch& watch) {
+  if (!interruption_.asked()) return;
+  watch.stop = true;
+  if (!interruption_passed_on_) pass_on(communicator_, interruption_);
+  interruption_passed_on_ = true;
+}
+
+void CheckpointRunner::tell_others_of_failure(std::uint32_t task) {
   for (int process = 0; process < communicator_.processes(); ++process) {
     if (process == communicator_.process()) continue;
     communicator_.post(
         process,
-        {.kind = SideMessage::Kind::kFailure, .checkpoint = checkpoint, .process = communicator_.process()});
+        {.kind = SideMessage::Kind::kFailure, .checkpoint = task, .process = communicator_.process()});
   }
 }
 
-void CheckpointRunner::read_messages(std::uint32_t checkpoint) {
+void CheckpointRunner::read_messages(std::uint32_t task) {
   while (const std::optional<SideMessage> message = communicator_.poll()) {
-    if (message->checkpoint != checkpoint) continue;
+    if (message->kind == SideMessage::Kind::kInterruption) {
+      interruption_.ask(static_cast<int>(message->value));
+      continue;
+    }
+    if (message->checkpoint != task) continue;
     switch (message->kind) {
       case SideMessage::Kind::kFailure:
-        if (in_progress_ != nullptr) in_progress_->watch.stop = true;
+        if (in_progress_ != nullptr) in_progress_->watch.stop_failing();
         break;
       case SideMessage::Kind::kProgress:
         written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
@@ -235,19 +276,21 @@ void CheckpointRunner::read_messages(std::uint32_t checkpoint) {
       case SideMessage::Kind::kAlive:
       case SideMessage::Kind::kSilent:
         if (neighbour_ != nullptr) neighbour_->heard(*message);
+        break;
+      case SideMessage::Kind::kInterruption:
+        break;
     }
   }
 }
 
-CheckpointRunner::WatchedProcesses::WatchedProcesses(CheckpointRunner& runner, std::uint64_t ordinal)
+CheckpointRunner::WatchedProcesses::WatchedProcesses(CheckpointRunner& runner, std::uint32_t task)
     : runner_(runner) {
-  const auto checkpoint = static_cast<std::uint32_t>(ordinal);
   runner.neighbour_ = std::make_unique<NeighbourWatch>(runner.communicator_, runner.places_,
-                                                       runner.stall_limit_, runner.clock_, checkpoint);
-  runner.communicator_.while_waiting([&runner, checkpoint, looked = runner.clock_.now()]() mutable {
+                                                       runner.stall_limit_, runner.clock_, task);
+  runner.communicator_.while_waiting([&runner, task, looked = runner.clock_.now()]() mutable {
     if (runner.clock_.now() - looked < kTick) return;
     looked = runner.clock_.now();
-    runner.read_messages(checkpoint);
+    runner.read_messages(task);
     runner.neighbour_->look();
   });
 }
@@ -257,15 +300,15 @@ CheckpointRunner::WatchedProcesses::~WatchedProcesses() {
   runner_.neighbour_.reset();
 }
 
-void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t checkpoint) {
+void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t task) {
   if (communicator_.process() != 0) {
     communicator_.post(0, {.kind = SideMessage::Kind::kProgress,
-                           .checkpoint = checkpoint,
+                           .checkpoint = task,
                            .process = communicator_.process(),
-                           .value = watch.written_bytes});
+                           .value = watch.moved_bytes});
     return;
   }
-  written_by_process_[0] = watch.written_bytes;
+  written_by_process_[0] = watch.moved_bytes;
   progress_.written(
       std::accumulate(written_by_process_.begin(), written_by_process_.end(), std::uint64_t{0}));
 }
@@ -274,7 +317,13 @@ void CheckpointRunner::agree_on_failures() {
   std::optional<Failure> first;
   for (std::size_t i = 0; i < workers_.size() && !first.has_value(); ++i)
     first = given_up_[i].has_value() ? given_up_[i] : workers_[i]->failure();
+  // Ranks that had ended all the same have a whole checkpoint, which is kept.
+  const bool stopped =
+      !first.has_value() &&
+      std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->stopped(); });
+  if (stopped) first = interruption_.failure();
   agree(communicator_, first);
+  in_progress_.reset();
 }
 
 std::vector<RankSave> CheckpointRunner::collect_measurements(storage::Clock::Time end) {
@@ -291,6 +340,18 @@ std::vector<RankSave> CheckpointRunner::collect_measurements(storage::Clock::Tim
   for (const std::string& part : communicator_.gather(pack(mine), 0)) {
     for (const std::string& text : unpack(part))
       all.push_back(rank_save_from_text(text));
+  }
+  return all;
+}
+
+std::vector<RankLoad> CheckpointRunner::collect_loads() {
+  std::vector<std::string> mine;
+  for (const auto& worker : workers_)
+    mine.push_back(rank_load_to_text(worker->measured_load()));
+  std::vector<RankLoad> all;
+  for (const std::string& part : communicator_.gather(pack(mine), 0)) {
+    for (const std::string& text : unpack(part))
+      all.push_back(rank_load_from_text(text));
   }
   return all;
 }

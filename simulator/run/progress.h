@@ -15,10 +15,14 @@ class Progress {
   // False: nobody looks, and the other processes need not report.
   [[nodiscard]] virtual bool wanted() const { return false; }
 
-  virtual void begin_run(std::uint64_t /*checkpoints*/, std::uint64_t /*checkpoint_bytes*/) {}
+  // `loads`: how many checkpoints will be read back.
+  virtual void begin_run(std::uint64_t /*checkpoints*/, std::uint64_t /*checkpoint_bytes*/,
+                         std::uint64_t /*loads*/) {}
   virtual void begin_checkpoint(std::int64_t /*pass*/, bool /*warmup*/, std::int64_t /*checkpoint*/) {}
-  virtual void written(std::uint64_t /*bytes_of_this_checkpoint*/) {}
+  virtual void written(std::uint64_t /*bytes_of_this_checkpoint*/) {}  // or read, in a load
   virtual void end_checkpoint() {}
+  virtual void begin_load(std::int64_t /*pass*/, bool /*warmup*/, std::int64_t /*checkpoint*/) {}
+  virtual void end_load() {}
   virtual void end_run() {}
 };
 

@@ -9,7 +9,6 @@
 
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
-#include "simulator/run/manifest.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -52,6 +51,7 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
       target_(std::move(target)),
       sources_(config, place.rank, module, clock),
       specs_(file_specs(config, place.rank, iteration_of(0))) {
+  if (target_->facts().backend != "null") manifest_.emplace(place.rank, specs_);
   const torch::ArchiveOptions archive = archive_options(config);
   for (const torch::FileSpec& spec : specs_) {
     file_bytes_.push_back(torch::archive_bytes(spec, archive));
@@ -98,6 +98,27 @@ void RankWorker::run() {
     failure.message += fmt::format(", while busy with {}", sequence_->current_path());
     fail(std::move(failure));
   }
+}
+
+void RankWorker::open_loader(long read_rank) {
+  loader_ = std::make_unique<RankLoader>(config_, read_rank, *target_, clock_);
+}
+
+void RankWorker::prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
+                              const std::atomic<bool>& stop) {
+  failure_.reset();
+  loader_->prepare(job, read_bytes, stop);
+}
+
+void RankWorker::load() {
+  if (std::optional<Failure> failure = loader_->run()) fail(std::move(*failure));
+}
+
+RankLoad RankWorker::measured_load() const {
+  RankLoad load = loader_->measured();
+  load.rank = place_.rank;
+  load.host = place_.host;
+  return load;
 }
 
 void RankWorker::wait_for_one() {
@@ -176,11 +197,9 @@ RankSave RankWorker::measured() const {
   return save;
 }
 
-std::string RankWorker::manifest_files() const {
-  std::vector<std::string> names;
-  for (const torch::FileSpec& spec : specs_)
-    names.push_back(spec.name);
-  return simulator::manifest_files(place_.rank, names, producer_->digests());
+std::string RankWorker::manifest_files() {
+  require(manifest_.has_value(), "a rank that writes nothing has no part in a manifest");
+  return manifest_->text(specs_, producer_->digests());
 }
 
 }  // namespace ckptsim::simulator

@@ -12,7 +12,9 @@
 #include "simulator/engine/save_sequence.h"
 #include "simulator/engine/thread_times.h"
 #include "simulator/run/file_sources.h"
+#include "simulator/run/manifest.h"
 #include "simulator/run/rank_layout.h"
+#include "simulator/run/rank_loader.h"
 #include "simulator/run/result.h"
 #include "storage/target/target.h"
 #include "storage/torch/archive_stream.h"
@@ -30,8 +32,8 @@ struct CheckpointJob {
 };
 
 // A model rank of this process: its target for the whole run, its files and save sequence for one checkpoint
-// at a time. prepare() and what follows run() are called by the process's main thread, run() by the rank's
-// own.
+// at a time, and what reads them back. prepare() and what follows run() are called by the process's main
+// thread, run() and load() by the rank's own.
 class RankWorker {
  public:
   // Works out the rank's files and their sizes. `module` makes the files where it is not null. `config`,
@@ -51,7 +53,17 @@ class RankWorker {
   // The sequence on a real clock, from its start to its end. Failures are kept for failure().
   void run();
 
+  // The rank reads the files of `read_rank` back, from here on.
+  void open_loader(long read_rank);
+  [[nodiscard]] RankLoader& loader() { return *loader_; }
+  void prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
+                    const std::atomic<bool>& stop);
+  void load();  // as run()
+  [[nodiscard]] RankLoad measured_load() const;
+
+  // Of the last run() or load().
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
+  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
@@ -64,7 +76,7 @@ class RankWorker {
   }
 
   [[nodiscard]] RankSave measured() const;
-  [[nodiscard]] std::string manifest_files() const;
+  [[nodiscard]] std::string manifest_files();
   [[nodiscard]] const RankPlace& place() const { return place_; }
   [[nodiscard]] std::span<const std::byte> buffer_memory() const { return target_->buffer_memory(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
@@ -83,8 +95,10 @@ class RankWorker {
   const storage::Clock& clock_;
   std::unique_ptr<storage::Target> target_;
   FileSources sources_;
+  std::unique_ptr<RankLoader> loader_;
 
   std::vector<storage::torch::FileSpec> specs_;
+  std::optional<ManifestFiles> manifest_;  // none where nothing is written
   std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;

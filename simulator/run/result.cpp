@@ -182,11 +182,14 @@ void summarise_pass(PassResult& pass) {
   std::uint64_t bytes = 0;
   std::int64_t total_ns = 0;
   durations.reserve(pass.checkpoints.size());
+  std::vector<const LoadResult*> loads;
   for (const CheckpointResult& checkpoint : pass.checkpoints) {
+    if (checkpoint.load.has_value()) loads.push_back(&*checkpoint.load);
     durations.push_back(seconds(checkpoint.save.duration_ns));
     bytes += checkpoint.save.file_bytes;
     total_ns += checkpoint.save.duration_ns;
   }
+  pass.load = average_loads(loads);
   if (durations.empty()) return;
   pass.average_s = mean(durations);
   pass.stdev_s = sample_stdev(durations);

@@ -11,6 +11,7 @@
 #include "simulator/engine/busy_intervals.h"
 #include "simulator/engine/phases.h"
 #include "simulator/plan/plan.h"
+#include "simulator/run/load_result.h"
 
 namespace ckptsim::simulator {
 
@@ -107,6 +108,7 @@ struct CheckpointResult {
   std::int64_t manifest_ns = 0;  // writing the manifest: outside the duration
   std::int64_t pause_ns = 0;     // before the checkpoint, where pause_seconds asks for it
   EngineCost engine;
+  std::optional<LoadResult> load;  // none where it was not read back
 };
 
 struct PassResult {
@@ -119,7 +121,8 @@ struct PassResult {
   std::optional<double> stdev_s;  // sample standard deviation; none for a single checkpoint
   double min_s = 0;
   double max_s = 0;
-  double throughput_gb_per_s = 0;  // all file bytes over all durations
+  double throughput_gb_per_s = 0;    // all file bytes over all durations
+  std::optional<LoadAverages> load;  // of the checkpoints that were read back
 };
 
 struct TargetEnvironment {
@@ -176,8 +179,8 @@ struct Environment {
 struct RunResult {
   std::string command;
   std::string started_utc;
-  std::string status;  // complete, failed
-  std::string failure;
+  std::string status;   // complete, interrupted, failed
+  std::string failure;  // the sentence that it ended with, unless complete
   RunConfig config;
   EffectiveSettings effective;
   Environment environment;

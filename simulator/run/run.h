@@ -3,6 +3,7 @@
 #include <string>
 
 #include "simulator/communicator/communicator.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/run/result.h"
 
@@ -17,9 +18,14 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  virtual void begin(const RunResult& run) = 0;  // conditions are known, nothing is written yet
-  virtual void checkpoint(const CheckpointResult& checkpoint) = 0;  // durable when it returns
-  virtual void end(const RunResult& run) = 0;                       // complete or failed
+  virtual void begin(const RunResult& run) = 0;         // conditions are known, nothing is written yet
+  virtual void checkpoint(const PassResult& pass) = 0;  // its last one is new; durable when this returns
+  virtual void load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
+                    const LoadResult& load) = 0;  // durable when it returns
+  virtual void end(const RunResult& run) = 0;     // complete, interrupted or failed
+
+  // What --resume takes; empty where a run cannot be resumed.
+  [[nodiscard]] virtual std::string place() const { return {}; }
 };
 
 struct RunRequest {
@@ -31,8 +37,9 @@ struct RunRequest {
 
 // Collective: the whole run on all processes. Returns the result on process 0 (elsewhere without
 // measurements). Throws RunFailure alike on all processes; what was measured before a failure is in the
-// journal by then.
+// journal by then. Once any process is asked to end, all stop writing, within a block, and RunFailure has
+// ExitCode::kInterrupted.
 [[nodiscard]] RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal,
-                            Progress& progress);
+                            Progress& progress, Interruption& interruption);
 
 }  // namespace ckptsim::simulator

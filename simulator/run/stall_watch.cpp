@@ -25,4 +25,9 @@ bool StallWatch::stalled(std::size_t subject, std::uint64_t count) {
   return limit_.count() > 0 && still >= limit_;
 }
 
+std::chrono::nanoseconds stall_limit(const RunConfig& config) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(config.storage.stall_seconds));
+}
+
 }  // namespace ckptsim::simulator

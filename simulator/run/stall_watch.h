@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulator/config/run_config.h"
 #include "storage/clock.h"
 
 namespace ckptsim::simulator {
@@ -37,5 +38,8 @@ class StallWatch {
   std::chrono::nanoseconds watched_{};
   std::vector<Seen> seen_;
 };
+
+// storage.stall_seconds.
+[[nodiscard]] std::chrono::nanoseconds stall_limit(const RunConfig& config);
 
 }  // namespace ckptsim::simulator

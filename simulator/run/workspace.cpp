@@ -356,7 +356,9 @@ std::map<std::size_t, std::string> Workspace::gather_manifests(
         if (!entry.empty()) all.push_back(std::move(entry));
       }
     }
-    if (leads(groups_[i])) manifests[i] = seal_manifest(head, all);
+    if (leads(groups_[i])) {
+      manifests[i] = seal_manifest(head, {.part = i + 1, .parts = groups_.size()}, all);
+    }
   }
   return manifests;
 }

@@ -24,7 +24,9 @@ constexpr std::uint64_t kBuffersBesidesTheQueue = 2;
 class NoJournal final : public Journal {
  public:
   void begin(const RunResult& /*run*/) override {}
-  void checkpoint(const CheckpointResult& /*checkpoint*/) override {}
+  void checkpoint(const PassResult& /*pass*/) override {}
+  void load(std::int64_t /*pass*/, bool /*warmup*/, std::int64_t /*checkpoint*/,
+            const LoadResult& /*load*/) override {}
   void end(const RunResult& /*run*/) override {}
 };
 
@@ -68,19 +70,19 @@ std::string memory_refusal(const RunConfig& config) {
 }  // namespace
 
 EngineMeasurement::EngineMeasurement(const RunConfig& config, bool whole_shape, const OwnFolders& folders,
-                                     Progress& progress, std::function<bool()> stop_asked)
+                                     Progress& progress, Interruption& interruption)
     : config_(config),
       sized_(whole_shape ? config : sized_to(config, kFirstBytes)),
       folders_(folders),
       progress_(progress),
-      stop_asked_(std::move(stop_asked)),
+      interruption_(interruption),
       communicator_(make_serial_communicator()) {}
 
 void EngineMeasurement::check() {
   NoJournal journal;
   Progress nobody;
   const RunRequest request{.config = config_with({}), .command = "", .dry_run = true};
-  (void)run(*communicator_, request, journal, nobody);
+  (void)run(*communicator_, request, journal, nobody, interruption_);
 }
 
 void EngineMeasurement::choose_size(double seconds_wanted, const storage::Clock& clock,
@@ -111,12 +113,9 @@ RunConfig EngineMeasurement::config_with(const Settings& settings) const {
 }
 
 const SaveResult& EngineMeasurement::write_checkpoint(const Settings& settings) {
-  if (stop_asked_()) {
-    throw RunFailure(ExitCode::kInterrupted, "interrupted: what tune wrote is removed from the target");
-  }
   NoJournal journal;
   const RunRequest request{.config = config_with(settings), .command = ""};
-  last_ = run(*communicator_, request, journal, progress_);
+  last_ = run(*communicator_, request, journal, progress_, interruption_);
   const SaveResult& save = last_.passes.front().checkpoints.front().save;
   ++facts_.checkpoints;
   facts_.written_bytes += save.file_bytes;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/run/result.h"
 #include "simulator/tune/own_folders.h"
@@ -31,10 +31,9 @@ struct MeasurementFacts {
 class EngineMeasurement {
  public:
   // `whole_shape`: the configuration's own layers and scale are written; otherwise a small checkpoint, whose
-  // size choose_size() adapts. `stop_asked`: looked at before each measurement; true ends it with RunFailure
-  // 130.
+  // size choose_size() adapts. A measurement that is asked to end does so with RunFailure 130.
   EngineMeasurement(const RunConfig& config, bool whole_shape, const OwnFolders& folders, Progress& progress,
-                    std::function<bool()> stop_asked);
+                    Interruption& interruption);
 
   // What a dry run finds, before a checkpoint: target missing, no space. Makes nothing.
   void check();
@@ -58,7 +57,7 @@ class EngineMeasurement {
   RunConfig sized_;
   const OwnFolders& folders_;
   Progress& progress_;
-  std::function<bool()> stop_asked_;
+  Interruption& interruption_;
   std::unique_ptr<Communicator> communicator_;
   RunResult last_;
   MeasurementFacts facts_;

@@ -75,7 +75,8 @@ std::string best_part(const TuneRequest& request, const Found& found, bool io_ur
 
 }  // namespace
 
-TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progress& progress) {
+TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progress& progress,
+                Interruption& interruption) {
   const storage::Clock::Time begin = clock.now();
   const auto budget =
       std::chrono::duration_cast<storage::Clock::Time>(std::chrono::duration<double>(request.seconds));
@@ -91,7 +92,7 @@ TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progres
 
   OwnFolders folders(request.config.storage.targets);
   const bool whole_shape = fixes_scale(request.overrides);
-  EngineMeasurement engine(request.config, whole_shape, folders, progress, request.stop_asked);
+  EngineMeasurement engine(request.config, whole_shape, folders, progress, interruption);
   engine.check();
   folders.lock_unused();
   with_removal(folders, [&] {

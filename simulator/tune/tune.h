@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "simulator/config/run_config.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/tune/engine_measurement.h"
 #include "simulator/tune/search.h"
@@ -17,7 +17,6 @@ struct TuneRequest {
   RunConfig config;
   std::vector<std::string> overrides;  // the --set that are in `config` already: their keys stay as they are
   double seconds = 60;
-  std::function<bool()> stop_asked = [] { return false; };  // true: end soon, and clean up
 };
 
 struct TuneResult {
@@ -29,8 +28,10 @@ struct TuneResult {
   std::string best;  // part of a run's configuration, JSON
 };
 
-// Tries settings on the run's targets, whose locks it holds throughout. Whatever happens, what it wrote is
-// removed before this ends. Throws RunFailure, ConfigError, storage::UnsuitableTarget, std::system_error.
-[[nodiscard]] TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progress& progress);
+// Tries settings on the run's targets, whose locks it holds throughout, until it is asked to end. Whatever
+// happens, what it wrote is removed before this ends. Throws RunFailure, ConfigError,
+// storage::UnsuitableTarget, std::system_error.
+[[nodiscard]] TuneResult tune(const TuneRequest& request, const storage::Clock& clock, Progress& progress,
+                              Interruption& interruption);
 
 }  // namespace ckptsim::simulator

@@ -48,7 +48,8 @@ auto on_writable_target(const std::filesystem::path& target, Step step) {
 // The target itself may be a link: it is the user's word, and nothing in it is removed.
 Folder open_target(const std::filesystem::path& target) {
   Folder folder{Descriptor(), target};
-  folder.descriptor = Descriptor(open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  folder.descriptor =
+      Descriptor(uninterrupted([&] { return open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (folder.exists()) return folder;
   if (errno == ENOENT) {
     throw UnsuitableTarget(

@@ -12,6 +12,7 @@
 #include "storage/torch/crc32.h"
 #include "storage/torch/input_file.h"
 #include "storage/torch/pickle_reader.h"
+#include "storage/torch/pickle_record.h"
 #include "storage/torch/zip_reader.h"
 
 namespace ckptsim::storage::torch {
@@ -22,7 +23,7 @@ constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
 using RecordsByName = std::unordered_map<std::string_view, const ArchiveRecord*>;
 
 // read_pickle() knows offsets in the pickle, not the file's name.
-PickleContents read_pickle_record(const InputFile& file, const ArchiveRecord& record) {
+PickleContents read_pickle_at(const ByteSource& file, const ArchiveRecord& record) {
   const std::string pickle = file.read_string(record.payload_offset, record.bytes);
   try {
     return read_pickle(pickle);
@@ -31,7 +32,7 @@ PickleContents read_pickle_record(const InputFile& file, const ArchiveRecord& re
   }
 }
 
-void check_storage(const InputFile& file, const RecordsByName& records, const ArchiveTensor& tensor) {
+void check_storage(const ByteSource& file, const RecordsByName& records, const ArchiveTensor& tensor) {
   const std::string name = "data/" + tensor.storage_key;
   const auto found = records.find(name);
   if (found == records.end()) {
@@ -48,21 +49,32 @@ void check_storage(const InputFile& file, const RecordsByName& records, const Ar
 
 }  // namespace
 
+std::size_t pickle_record(const ByteSource& file, const std::vector<ArchiveRecord>& records) {
+  const auto found = std::find_if(records.begin(), records.end(),
+                                  [](const ArchiveRecord& record) { return record.name == "data.pkl"; });
+  if (found == records.end()) {
+    file.fail(0, "no record data.pkl: not written by torch.save");
+  }
+  return static_cast<std::size_t>(found - records.begin());
+}
+
+PickleContents read_pickle_record(const ByteSource& file, const std::vector<ArchiveRecord>& records,
+                                  std::size_t pickle) {
+  RecordsByName by_name;
+  for (const ArchiveRecord& record : records) {
+    by_name.emplace(record.name, &record);
+  }
+  PickleContents contents = read_pickle_at(file, records[pickle]);
+  for (const ArchiveTensor& tensor : contents.tensors) {
+    check_storage(file, by_name, tensor);
+  }
+  return contents;
+}
+
 ArchiveContents read_archive(const std::filesystem::path& path) {
   const InputFile file(path);
   ZipContents zip = read_zip(file);
-  RecordsByName records;
-  for (const ArchiveRecord& record : zip.records) {
-    records.emplace(record.name, &record);
-  }
-  const auto pickle_record = records.find("data.pkl");
-  if (pickle_record == records.end()) {
-    file.fail(0, "no record data.pkl: not written by torch.save");
-  }
-  PickleContents pickle = read_pickle_record(file, *pickle_record->second);
-  for (const ArchiveTensor& tensor : pickle.tensors) {
-    check_storage(file, records, tensor);
-  }
+  PickleContents pickle = read_pickle_record(file, zip.records, pickle_record(file, zip.records));
   return {file.size(), std::move(zip.root), std::move(zip.records), std::move(pickle.tensors),
           std::move(pickle.scalars)};
 }

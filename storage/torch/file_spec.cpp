@@ -28,6 +28,18 @@ std::string_view storage_class(ScalarType type) {
   throw std::invalid_argument("unknown scalar type");
 }
 
+std::string_view short_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::kBFloat16:
+      return "bf16";
+    case ScalarType::kFloat32:
+      return "fp32";
+    case ScalarType::kUInt8:
+      return "uint8";
+  }
+  throw std::invalid_argument("unknown scalar type");
+}
+
 std::uint64_t element_count(const TensorSpec& tensor) {
   std::uint64_t count = 1;
   for (const std::int64_t dimension : tensor.shape) {

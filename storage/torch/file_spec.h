@@ -12,6 +12,7 @@ enum class ScalarType { kBFloat16, kFloat32, kUInt8 };
 
 [[nodiscard]] std::uint64_t size_bytes(ScalarType type);
 [[nodiscard]] std::string_view storage_class(ScalarType type);  // "BFloat16Storage"
+[[nodiscard]] std::string_view short_name(ScalarType type);     // "bf16", "fp32", "uint8"
 
 // Which torch's files are written: record order and extra records differ.
 enum class Dialect { kTorch113, kCurrent };

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -37,7 +36,7 @@ std::uint64_t regular_file_size(int descriptor, const std::filesystem::path& pat
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path)
-    : path_(path),
+    : ByteSource(path.string()),
       descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // never waits for a FIFO
   if (descriptor_ < 0) {
     throw_errno("open", path);
@@ -49,38 +48,20 @@ InputFile::~InputFile() {
   ::close(descriptor_);
 }
 
-void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
-  check_range(offset, out.size());
+void InputFile::do_read(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0) {
       if (errno == EINTR) {
         continue;
       }
-      throw_errno("read", path_);
+      throw_errno("read", name());
     }
     if (got == 0) {
       fail(offset, "the file became shorter while it was read");
     }
     out = out.subspan(static_cast<std::size_t>(got));
     offset += static_cast<std::uint64_t>(got);
-  }
-}
-
-std::string InputFile::read_string(std::uint64_t offset, std::uint64_t bytes) const {
-  check_range(offset, bytes);
-  std::string text(bytes, '\0');
-  read(offset, std::as_writable_bytes(std::span(text)));
-  return text;
-}
-
-void InputFile::fail(std::uint64_t offset, const std::string& problem) const {
-  throw FormatError(fmt::format("{}: at {}: {}", path_.string(), offset, problem));
-}
-
-void InputFile::check_range(std::uint64_t offset, std::uint64_t bytes) const {
-  if (offset > size_ || bytes > size_ - offset) {
-    fail(offset, fmt::format("{} bytes are needed, the file ends at {}", bytes, size_));
   }
 }
 

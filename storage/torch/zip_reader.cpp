@@ -13,7 +13,7 @@ namespace ckptsim::storage::torch {
 namespace {
 
 // The zip64 end record, which the locator in front of the classic one points at.
-ZipDirectory read_zip64_end(const InputFile& file, std::uint64_t end_offset, std::string_view locator) {
+ZipDirectory read_zip64_end(const ByteSource& file, std::uint64_t end_offset, std::string_view locator) {
   const auto offset = load_little_endian<std::uint64_t>(locator, 8);
   if (offset > end_offset || end_offset - offset < kZip64EndBytes + kZip64LocatorBytes) {
     file.fail(end_offset, "the zip64 locator points behind itself");
@@ -34,7 +34,9 @@ ZipDirectory read_zip64_end(const InputFile& file, std::uint64_t end_offset, std
   return directory;
 }
 
-ZipDirectory read_end(const InputFile& file) {
+}  // namespace
+
+ZipDirectory find_directory(const ByteSource& file) {
   if (file.size() < kEndBytes) {
     file.fail(0, "too short for a zip archive");
   }
@@ -62,10 +64,12 @@ ZipDirectory read_end(const InputFile& file) {
   return directory;
 }
 
+namespace {
+
 // Walks the central directory, which is in memory as a whole.
 class DirectoryParser {
  public:
-  DirectoryParser(const InputFile& file, const ZipDirectory& directory)
+  DirectoryParser(const ByteSource& file, const ZipDirectory& directory)
       : file_(file), directory_(directory), bytes_(file.read_string(directory.offset, directory.bytes)) {}
 
   [[nodiscard]] std::vector<ArchiveRecord> parse() {
@@ -148,35 +152,15 @@ class DirectoryParser {
     return {};
   }
 
-  const InputFile& file_;
+  const ByteSource& file_;
   ZipDirectory directory_;
   std::string bytes_;
   std::size_t at_ = 0;
 };
 
-// Finds the payload behind the local header, and that both headers speak of the same record.
-void read_local_header(const InputFile& file, const ZipDirectory& directory, ArchiveRecord& record) {
-  const std::uint64_t at = record.header_offset;
-  if (at > directory.offset || directory.offset - at < kLocalHeaderBytes + record.name.size()) {
-    file.fail(at, fmt::format("no room for the header of {}", record.name));
-  }
-  const std::string header = file.read_string(at, kLocalHeaderBytes + record.name.size());
-  if (load_little_endian<std::uint32_t>(header) != kLocalHeaderSignature ||
-      load_little_endian<std::uint16_t>(header, 8) != 0 ||
-      load_little_endian<std::uint16_t>(header, 26) != record.name.size() ||
-      header.compare(kLocalHeaderBytes, std::string::npos, record.name) != 0) {
-    file.fail(at, fmt::format("not the header of {}", record.name));
-  }
-  record.payload_offset = at + header.size() + load_little_endian<std::uint16_t>(header, 28);
-  if (record.payload_offset > directory.offset || record.bytes > directory.offset - record.payload_offset) {
-    file.fail(at, fmt::format("{} reaches into the directory", record.name));
-  }
-}
-
 }  // namespace
 
-ZipContents read_zip(const InputFile& file) {
-  const ZipDirectory directory = read_end(file);
+ZipContents read_directory(const ByteSource& file, const ZipDirectory& directory) {
   ZipContents contents;
   contents.records = DirectoryParser(file, directory).parse();
   if (contents.records.empty()) {
@@ -187,7 +171,6 @@ ZipContents read_zip(const InputFile& file) {
   const std::string prefix = contents.root + "/";
   std::unordered_set<std::string> names;
   for (ArchiveRecord& record : contents.records) {
-    read_local_header(file, directory, record);
     if (!record.name.starts_with(prefix)) {
       file.fail(record.header_offset, fmt::format("{} is not in the folder {}", record.name, contents.root));
     }
@@ -195,6 +178,43 @@ ZipContents read_zip(const InputFile& file) {
     if (!names.insert(record.name).second) {
       file.fail(record.header_offset, fmt::format("a second record {}", record.name));
     }
+  }
+  return contents;
+}
+
+std::optional<std::uint64_t> extra_bytes_of(std::string_view header, std::string_view name) {
+  if (load_little_endian<std::uint32_t>(header) != kLocalHeaderSignature ||
+      load_little_endian<std::uint16_t>(header, 8) != 0 ||
+      load_little_endian<std::uint16_t>(header, 26) != name.size() ||
+      header.substr(kLocalHeaderBytes) != name) {
+    return std::nullopt;
+  }
+  return load_little_endian<std::uint16_t>(header, 28);
+}
+
+void read_local_header(const ByteSource& file, const ZipDirectory& directory, const std::string& root,
+                       ArchiveRecord& record) {
+  const std::string name = root + "/" + record.name;
+  const std::uint64_t at = record.header_offset;
+  const std::uint64_t header_bytes = kLocalHeaderBytes + name.size();
+  if (at > directory.offset || directory.offset - at < header_bytes) {
+    file.fail(at, fmt::format("no room for the header of {}", name));
+  }
+  const std::optional<std::uint64_t> extra = extra_bytes_of(file.read_string(at, header_bytes), name);
+  if (!extra.has_value()) {
+    file.fail(at, fmt::format("not the header of {}", name));
+  }
+  record.payload_offset = at + header_bytes + *extra;
+  if (record.payload_offset > directory.offset || record.bytes > directory.offset - record.payload_offset) {
+    file.fail(at, fmt::format("{} reaches into the directory", name));
+  }
+}
+
+ZipContents read_zip(const ByteSource& file) {
+  const ZipDirectory directory = find_directory(file);
+  ZipContents contents = read_directory(file, directory);
+  for (ArchiveRecord& record : contents.records) {
+    read_local_header(file, directory, contents.root, record);
   }
   return contents;
 }

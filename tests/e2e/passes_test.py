@@ -64,7 +64,7 @@ class Passes(EndToEnd):
         self.assertEqual(f"{zlib.crc32(before):08x}".encode(), digits)
         self.assertEqual(after, b'"\n}\n')
         self.assertEqual((manifest["schema"], manifest["pass"], manifest["checkpoint"], manifest["synced"]),
-                         ("ckptsim.manifest/1", 2, 1, True))
+                         ("ckptsim.manifest/2", 2, 1, True))
         self.assertEqual(len(manifest["files"]), 520)
         for file in manifest["files"]:
             data = (checkpoint(target) / file["name"]).read_bytes()

@@ -81,6 +81,15 @@ class ResultSchema(EndToEnd):
         self.assertEqual(result["environment"]["processes"], 2)
         self.assertEqual(result["environment"]["targets"], [])
 
+    def test_loads_of_the_last_pass_replicas_without_files_among_the_ranks(self):
+        self.run_ok("llama3.1-8b-tp1pp1", "--scale", "0.00001", "--set", "parallelism.data=2", "--passes", "2",
+                    "--checkpoints-per-pass", "2", "--load", "end", "--target", self.target())
+        first, last = self.validated()["passes"]
+        self.assertEqual([one["load"] for one in first["checkpoints"]], [None, None])
+        ranks = last["checkpoints"][0]["load"]["ranks"]
+        self.assertEqual((ranks[1]["file_bytes"], ranks[1]["blocks"], ranks[1]["duration_ns"]), (0, 0, 0))
+        self.assertGreater(ranks[0]["blocks"], 0)
+
     def test_replicas_that_write_nothing(self):
         self.run_ok("llama3.1-8b-tp1pp1", "--scale", "0.00001", "--set", "parallelism.data=2", "--passes", "1",
                     "--checkpoints-per-pass", "1", "--target", self.target())

@@ -16,6 +16,7 @@ WALLS = {
     r"dlfcn\.h": ["storage/libtorch/load_module.cpp"],
     r"isa-l.*|zlib\.h": ["storage/torch/crc32.cpp"],
     r"nlohmann/.*|valijson/.*": ["simulator/config/*", "simulator/report/*.cpp", "simulator/run/manifest.cpp",
+                                 "simulator/run/strict_json.*",
                                  "simulator/cli/inspect_command.cpp"],
     r"CLI/.*": ["simulator/cli/*"],
 }

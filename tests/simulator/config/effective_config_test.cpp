@@ -15,7 +15,7 @@ RunConfig unusual_config() {
   config.model = {"tiny \u00e4", 2, 64, 128, 8, 4, 1000};
   config.training_state = "adam-mixed";
   config.parallelism = {2, 3, 4, 3};
-  config.checkpoint = {"deepspeed", 7, 5, 0.1, "delete", true, 2, "end", 0.3};
+  config.checkpoint = {"deepspeed", 7, 5, 0.1, "delete", true, 2, "end", "each", true, 0.3};
   config.storage = {.targets = {"/mnt/a b", "relative"},
                     .backend = "direct",
                     .serializer = "stream",
@@ -62,6 +62,8 @@ TEST(EffectiveConfig, ReadsBackToTheSameConfiguration) {
   EXPECT_TRUE(back.checkpoint.trim);
   EXPECT_EQ(back.checkpoint.warmup_passes, 2);
   EXPECT_EQ(back.checkpoint.fsync, "end");
+  EXPECT_EQ(back.checkpoint.load, "each");
+  EXPECT_TRUE(back.checkpoint.load_rank_shift);
   EXPECT_EQ(back.checkpoint.pause_seconds, 0.3);
   EXPECT_EQ(back.storage.targets, config.storage.targets);
   EXPECT_EQ(back.storage.backend, "direct");

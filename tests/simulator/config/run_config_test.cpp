@@ -115,10 +115,11 @@ TEST(RunConfig, BlamesWhoSetTheValue) {
 }
 
 TEST(RunConfig, RefusesWhatThisVersionDoesNotDo) {
-  const std::vector<std::pair<std::string, std::string>> unsupported = {
-      {"checkpoint.load", "each"},      {"checkpoint.load", "end"}, {"checkpoint.load_rank_shift", "true"},
-      {"storage.backend", "simulated"}, {"content.kind", "zero"},   {"checkpoint.layout", "megatron"},
-      {"parallelism.zero_stage", "2"}};
+  const std::vector<std::pair<std::string, std::string>> unsupported = {{"checkpoint.load", "always"},
+                                                                        {"storage.backend", "simulated"},
+                                                                        {"content.kind", "zero"},
+                                                                        {"checkpoint.layout", "megatron"},
+                                                                        {"parallelism.zero_stage", "2"}};
   for (const auto& [key, value] : unsupported) {
     EXPECT_THAT(parse_error(with(""), {std::string(key).append("=").append(value)}),
                 testing::AllOf(HasSubstr("--set: " + key + " must be "),
@@ -127,6 +128,32 @@ TEST(RunConfig, RefusesWhatThisVersionDoesNotDo) {
   }
   EXPECT_THAT(parse_error(with(R"(, "simulation": {"host": "none"})")),
               HasSubstr("simulation is not a known key"));
+}
+
+TEST(RunConfig, ReadsWhenCheckpointsAreReadBack) {
+  const RunConfig config =
+      parse_run_config(with(""), "run.json", {"checkpoint.load=end", "checkpoint.load_rank_shift=true"});
+  EXPECT_EQ(config.checkpoint.load, "end");
+  EXPECT_TRUE(config.checkpoint.load_rank_shift);
+  EXPECT_EQ(parse_run_config(with(""), "run.json", {}).checkpoint.load, "none");
+}
+
+TEST(RunConfig, RefusesToReadBackWhatTheBackendNullDropped) {
+  for (const std::string load : {"each", "end"}) {
+    EXPECT_EQ(
+        parse_error(with(""),
+                    {"storage.backend=null", "checkpoint.checkpoints_per_pass=1", "checkpoint.load=" + load}),
+        "/checkpoint/load | --set: checkpoint.load must be \"none\" with storage.backend \"null\", which "
+        "keeps nothing that could be read back, not \"" +
+            load + "\"");
+  }
+}
+
+TEST(RunConfig, RefusesToShiftRanksWhereNothingIsReadBack) {
+  EXPECT_EQ(
+      parse_error(with(""), {"checkpoint.load_rank_shift=true"}),
+      "/checkpoint/load_rank_shift | --set: checkpoint.load_rank_shift must be false with checkpoint.load "
+      "\"none\", which reads nothing back; set checkpoint.load to \"each\" or \"end\", or leave it out");
 }
 
 TEST(RunConfig, RefusesWhatLibtorchsWriterCannotWrite) {

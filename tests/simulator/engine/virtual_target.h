@@ -28,13 +28,15 @@ class VirtualClock final : public storage::Clock {
 };
 
 // A drive in virtual time: requests take a fixed time each and wait for one another; nothing is stored but
-// what was asked. A kind of request can be made to fail from its n-th on.
+// what was asked. A kind of request can be made to fail from its n-th on. Files that it serves can be read;
+// where reads may overtake each other, the last comes back first.
 class VirtualTarget final : public storage::Target {
  public:
   using Kind = storage::Request::Kind;
 
   struct Costs {
     storage::Clock::Time write{100};
+    storage::Clock::Time read{100};
     storage::Clock::Time sync{1000};
     storage::Clock::Time other{10};
   };
@@ -55,6 +57,9 @@ class VirtualTarget final : public storage::Target {
   [[nodiscard]] storage::TargetFacts facts() const override { return {"virtual", false, false, ""}; }
 
   void fail(Kind kind, std::size_t nth, std::errc code) { failures_[kind] = {nth, code}; }
+
+  void serve(const std::string& path, std::string bytes) { served_[path] = std::move(bytes); }
+  void let_reads_overtake() { reads_overtake_ = true; }
 
   [[nodiscard]] const std::vector<Seen>& seen() const { return seen_; }
   [[nodiscard]] std::size_t count(Kind kind) const {
@@ -80,6 +85,8 @@ class VirtualTarget final : public storage::Target {
     if (failure != failures_.end() && count(request.kind) >= failure->second.first) {
       completion.error = std::make_error_code(failure->second.second);
     }
+    if (request.kind == Kind::kOpenToRead && !completion.error) open_to_read(request, completion);
+    if (request.kind == Kind::kRead && !completion.error) read(request, completion);
     completion.buffer = std::move(request.buffer);
     busy_until_ = std::max(busy_until_, clock_.now()) + cost(request.kind);
     queue_.push_back({busy_until_, std::move(completion)});
@@ -92,14 +99,36 @@ class VirtualTarget final : public storage::Target {
       if (!block) return false;
       clock_.set(queue_.front().due);
     }
+    if (reads_overtake_ && queue_.front().completion.kind == Kind::kRead &&
+        queue_.back().completion.kind == Kind::kRead) {
+      std::swap(queue_.front().completion, queue_.back().completion);
+    }
     completion = std::move(queue_.front().completion);
     completion.completed = queue_.front().due;
     queue_.erase(queue_.begin());
     return true;
   }
 
+  void open_to_read(const storage::Request& request, storage::Completion& completion) {
+    const auto found = served_.find(request.path);
+    if (found == served_.end()) {
+      completion.error = std::make_error_code(std::errc::no_such_file_or_directory);
+    } else {
+      open_[request.file] = &found->second;
+    }
+  }
+
+  void read(const storage::Request& request, storage::Completion& completion) {
+    const std::string& bytes = *open_.at(request.file);
+    const std::uint64_t there = bytes.size() - std::min<std::uint64_t>(bytes.size(), request.offset);
+    completion.length = std::min(request.length, there);
+    if (completion.length == 0) return;
+    std::memcpy(request.buffer.bytes().data(), bytes.data() + request.offset, completion.length);
+  }
+
   [[nodiscard]] storage::Clock::Time cost(Kind kind) const {
     if (kind == Kind::kWrite) return costs_.write;
+    if (kind == Kind::kRead) return costs_.read;
     return kind == Kind::kSync || kind == Kind::kSyncDirectory ? costs_.sync : costs_.other;
   }
 
@@ -108,6 +137,9 @@ class VirtualTarget final : public storage::Target {
   storage::Clock::Time busy_until_{};
   std::vector<Pending> queue_;
   std::vector<Seen> seen_;
+  std::map<std::string, std::string> served_;
+  std::map<int, const std::string*> open_;
+  bool reads_overtake_ = false;
   std::map<Kind, std::pair<std::size_t, std::errc>> failures_;
 };
 

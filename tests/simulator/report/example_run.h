@@ -67,4 +67,28 @@ inline RunResult example_run() {
   return run;
 }
 
+// The same, of which each checkpoint of the last pass was read back: rank 1 of it, the straggler, in 0.2 and
+// 0.3 s, a tenth of it for metadata.
+inline RunResult example_run_with_loads() {
+  RunResult run = example_run();
+  run.config.checkpoint.load = "end";
+  PassResult& pass = run.passes.back();
+  for (CheckpointResult& checkpoint : pass.checkpoints) {
+    std::vector<RankLoad> ranks(2);
+    for (std::int64_t rank = 0; rank < 2; ++rank) {
+      RankLoad& load = ranks[static_cast<std::size_t>(rank)];
+      load.rank = rank;
+      load.read_rank = rank;
+      load.host = "node1";
+      load.file_bytes = 2'000'000'000;
+      load.payload_bytes = 1'900'000'000;
+      load.duration_ns = (checkpoint.checkpoint + rank) * 100'000'000;
+      load.phase_ns = {0, load.duration_ns / 10, load.duration_ns - load.duration_ns / 10, 0};
+    }
+    checkpoint.load = summarise_load(std::move(ranks), 400'000'000, false);
+  }
+  summarise_pass(pass);
+  return run;
+}
+
 }  // namespace ckptsim::simulator::testing

@@ -34,9 +34,36 @@ class ProgressLineTest : public ::testing::Test {
   FakeClock clock_;
 };
 
+TEST_F(ProgressLineTest, SaysWhenItReadsBackAndCountsThatTimeToo) {
+  ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
+  line.begin_run(2, 10'000'000'000, 2);
+  line.begin_checkpoint(1, false, 1);
+  clock_.now_ = seconds{5};
+  line.end_checkpoint();
+  line.begin_load(1, false, 1);
+  clock_.now_ = seconds{10};
+  line.written(10'000'000'000);
+  EXPECT_NE(text().find("pass 1, loading checkpoint 1 (1/2): 10.00 of 10.00 GB, 2.00 GB/s, 0:10 left"),
+            std::string::npos)
+      << text();
+}
+
+TEST_F(ProgressLineTest, HasALineForEachLoadToo) {
+  ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
+  line.begin_run(1, 1, 1);
+  line.begin_checkpoint(1, false, 1);
+  line.end_checkpoint();
+  line.begin_load(1, false, 1);
+  clock_.now_ = seconds{3};
+  line.end_load();
+  EXPECT_NE(text().find("ckptsim: pass 1, loading checkpoint 1 (1/1) done, 0:03 since the start\n"),
+            std::string::npos)
+      << text();
+}
+
 TEST_F(ProgressLineTest, ShowsPassCheckpointBytesRateAndTimeLeft) {
   ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
-  line.begin_run(4, 10'000'000'000);
+  line.begin_run(4, 10'000'000'000, 0);
   line.begin_checkpoint(1, false, 1);
   clock_.now_ = seconds{2};
   line.written(5'000'000'000);
@@ -47,7 +74,7 @@ TEST_F(ProgressLineTest, ShowsPassCheckpointBytesRateAndTimeLeft) {
 
 TEST_F(ProgressLineTest, CountsPausesInTheTimeLeft) {
   ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
-  line.begin_run(2, 10'000'000'000);
+  line.begin_run(2, 10'000'000'000, 0);
   line.begin_checkpoint(1, false, 1);
   clock_.now_ = seconds{10};  // five of them after the checkpoint
   line.end_checkpoint();
@@ -58,7 +85,7 @@ TEST_F(ProgressLineTest, CountsPausesInTheTimeLeft) {
 TEST_F(ProgressLineTest, PlainIsALineACheckpoint) {
   ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
   EXPECT_FALSE(line.wanted());
-  line.begin_run(2, 1);
+  line.begin_run(2, 1, 0);
   line.begin_checkpoint(1, true, 1);
   clock_.now_ = seconds{65};
   line.end_checkpoint();
@@ -68,7 +95,7 @@ TEST_F(ProgressLineTest, PlainIsALineACheckpoint) {
 
 TEST_F(ProgressLineTest, NoneIsSilent) {
   ProgressLine line(ProgressStyle::kNone, file_.get(), clock_);
-  line.begin_run(1, 1);
+  line.begin_run(1, 1, 0);
   line.begin_checkpoint(1, false, 1);
   line.written(1);
   line.end_checkpoint();

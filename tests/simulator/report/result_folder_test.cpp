@@ -5,9 +5,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "simulator/report/result_json.h"
 #include "storage/errors.h"
 #include "tests/simulator/report/example_run.h"
 
@@ -42,7 +44,9 @@ TEST_F(ResultFolderTest, EachCheckpointIsInTheJournalWhenItsCallReturns) {
   folder.begin(run);
   EXPECT_EQ(folder.path().filename(), "example-20260102T030405Z");
   EXPECT_EQ(lines_of(folder.path() / "journal.jsonl").size(), 1U);
-  folder.checkpoint(run.passes[0].checkpoints[0]);
+  PassResult pass = run.passes[0];
+  pass.checkpoints.resize(1);
+  folder.checkpoint(pass);
   EXPECT_EQ(lines_of(folder.path() / "journal.jsonl").size(), 2U);
   EXPECT_FALSE(fs::exists(folder.path() / "result.json"));
   folder.end(run);
@@ -51,6 +55,61 @@ TEST_F(ResultFolderTest, EachCheckpointIsInTheJournalWhenItsCallReturns) {
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     EXPECT_NE(entry.path().extension(), ".tmp");
   }
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(ResultFolderTest, AnInterruptedRunHasTheResultOfWhatIsInItsJournal) {
+  const RunResult run = testing::example_run();
+  RunResult begun = run;
+  begun.passes.clear();
+  ResultFolder folder(output_);
+  folder.begin(begun);
+  PassResult pass = run.passes[0];
+  folder.checkpoint({.pass = 1, .warmup = true, .checkpoints = {pass.checkpoints[0]}});
+  folder.checkpoint(pass);
+  pass = run.passes[1];
+  pass.checkpoints.resize(1);
+  folder.checkpoint(pass);
+  folder.interrupted("interrupted by SIGTERM");
+
+  RunResult expected = run;
+  expected.status = "interrupted";
+  expected.failure = "interrupted by SIGTERM";
+  expected.passes = {run.passes[0], pass};
+  EXPECT_EQ(text_of(folder.path() / "result.json"), result_json(expected));
+  EXPECT_EQ(lines_of(folder.path() / "checkpoints.csv").size(), 4U);
+}
+
+TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
+  const RunResult run = testing::example_run();
+  ResultFolder early(output_);
+  early.interrupted("interrupted by SIGINT");
+  EXPECT_TRUE(fs::is_empty(output_));
+  early.begin(run);
+  EXPECT_TRUE(fs::exists(early.path() / "result.json"));
+
+  ResultFolder late(output_);
+  late.begin(run);
+  late.end(run);
+  late.interrupted("interrupted by SIGINT");
+  EXPECT_EQ(text_of(late.path() / "result.json"), result_json(run));
+}
+
+TEST_F(ResultFolderTest, EachLoadIsALineOfTheJournal) {
+  const RunResult run = testing::example_run_with_loads();
+  ResultFolder folder(output_);
+  folder.begin(run);
+  folder.load(3, false, 2, *run.passes[3].checkpoints[1].load);
+  const std::vector<std::string> lines = lines_of(folder.path() / "journal.jsonl");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(
+      lines[1].rfind(R"({"type":"load","pass":3,"warmup":false,"checkpoint":2,"load":{"duration_s":0.3,)", 0),
+      0U)
+      << lines[1];
 }
 
 TEST_F(ResultFolderTest, TwoRunsOfOneSecondHaveAFolderEach) {

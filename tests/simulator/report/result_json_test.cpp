@@ -44,6 +44,26 @@ TEST(ResultJson, ADeviationThatDoesNotExistIsNullAndNothingIsNaN) {
   EXPECT_EQ(text.find("nan"), std::string::npos);
 }
 
+TEST(ResultJson, ALoadStandsBesideItsSaveAndItsAverageInThePass) {
+  RunResult run = testing::example_run_with_loads();
+  const json result = json::parse(result_json(run));
+  const json& pass = result.at("passes")[3];
+  EXPECT_DOUBLE_EQ(pass.at("load_average_s"), 0.25);
+  EXPECT_DOUBLE_EQ(pass.at("load_min_s"), 0.2);
+  EXPECT_DOUBLE_EQ(pass.at("load_max_s"), 0.3);
+  EXPECT_DOUBLE_EQ(pass.at("load_throughput_gb_per_s"), 16);
+  const json& load = pass.at("checkpoints")[0].at("load");
+  EXPECT_EQ(load.at("duration_ns"), 200'000'000);
+  EXPECT_EQ(load.at("straggler_rank"), 1);
+  EXPECT_EQ(load.at("ranks")[1].at("phases").at("metadata_ns"), 20'000'000);
+  EXPECT_EQ(load.at("ranks")[1].at("read_rank"), 1);
+  EXPECT_TRUE(result.at("passes")[1].at("load_average_s").is_null());
+  EXPECT_TRUE(result.at("passes")[1].at("checkpoints")[0].at("load").is_null());
+  EXPECT_EQ(result.at("flags").at("load_from_cache"), false);
+  run.passes[3].checkpoints[0].load->from_cache = true;
+  EXPECT_EQ(json::parse(result_json(run)).at("flags").at("load_from_cache"), true);
+}
+
 TEST(ResultJson, AFailedRunKeepsItsCheckpointsAndSaysWhy) {
   RunResult run = testing::example_run();
   run.status = "failed";

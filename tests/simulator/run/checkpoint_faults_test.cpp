@@ -61,7 +61,8 @@ class Ranks {
       workers_.push_back(
           std::make_unique<RankWorker>(config_, places_.back(), 0, std::move(target), nullptr, clock_));
     }
-    runner_ = std::make_unique<CheckpointRunner>(*communicator_, workers_, places_, stall_limit, nobody_);
+    runner_ = std::make_unique<CheckpointRunner>(*communicator_, workers_, places_, stall_limit, nobody_,
+                                                 interruption_);
   }
   ~Ranks() { release(); }
   Ranks(const Ranks&) = delete;
@@ -102,6 +103,7 @@ class Ranks {
   RunConfig config_;
   std::unique_ptr<Communicator> communicator_ = make_serial_communicator();
   Progress nobody_;
+  Interruption interruption_;
   std::vector<RankPlace> places_;
   std::vector<std::unique_ptr<RankWorker>> workers_;
   std::vector<FaultTarget*> targets_;  // the workers' own

@@ -14,6 +14,12 @@ TEST(FileSpec, CountsElementsAndBytes) {
   EXPECT_EQ(size_bytes(TensorSpec{ScalarType::kFloat32, {1 << 20, 1 << 20}}), std::uint64_t{1} << 42);
 }
 
+TEST(FileSpec, NamesElementTypesAsManifestsDo) {
+  EXPECT_EQ(short_name(ScalarType::kBFloat16), "bf16");
+  EXPECT_EQ(short_name(ScalarType::kFloat32), "fp32");
+  EXPECT_EQ(short_name(ScalarType::kUInt8), "uint8");
+}
+
 TEST(FileSpec, NamesStorageClassesAsTorchDoes) {
   EXPECT_EQ(storage_class(ScalarType::kBFloat16), "BFloat16Storage");
   EXPECT_EQ(storage_class(ScalarType::kFloat32), "FloatStorage");
