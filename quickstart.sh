@@ -32,7 +32,7 @@ clean_up() {
   if [ -z "${CKPTSIM_TARGET:-}" ]; then
     rm -rf "$target" # made above, for this run alone
   elif [ -n "$finished" ]; then
-    rm -rf "$target/ckptsim/$name" # the program made all of it: it refuses a folder that holds anything else
+    build/release/ckptsim clean "$target" --run "$name" >/dev/null
   fi
 }
 trap clean_up EXIT

@@ -13,6 +13,7 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
 void add_inspect_command(CLI::App& app, int& exit_code);
 void add_tune_command(CLI::App& app, int& exit_code);
+void add_clean_command(CLI::App& app, int& exit_code);
 
 // --json, --csv, --markdown: at most one.
 struct OutputFormat {

@@ -11,6 +11,7 @@
 #include "models/errors.h"
 #include "simulator/cli/command.h"
 #include "simulator/engine/failure.h"
+#include "storage/text/printable.h"
 #include "storage/torch/archive_reader.h"
 
 namespace ckptsim::cli {
@@ -80,18 +81,19 @@ Table tensor_table(const torch::ArchiveContents& contents) {
 
 std::string scalar_text(const std::variant<std::int64_t, std::string>& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *number);
-  return fmt::format("\"{}\"", std::get<std::string>(value));
+  return fmt::format("\"{}\"", storage::printable(std::get<std::string>(value)));
 }
 
 std::string text_report(const InspectOptions& options, const torch::ArchiveContents& contents,
                         const std::vector<CheckedRecord>& records) {
-  std::string text = fmt::format("{}: {} bytes, root \"{}\", {} records, {} tensors\n\n", options.file,
-                                 contents.file_bytes, contents.root, records.size(), contents.tensors.size());
+  std::string text = fmt::format("{}: {} bytes, root \"{}\", {} records, {} tensors\n\n",
+                                 storage::printable(options.file), contents.file_bytes,
+                                 storage::printable(contents.root), records.size(), contents.tensors.size());
   text += render(record_table(records), options.format.table()) + "\n";
   text += render(tensor_table(contents), options.format.table());
   if (!contents.scalars.empty()) text += "\n";
   for (const auto& [name, value] : contents.scalars)
-    text += fmt::format("{} = {}\n", name, scalar_text(value));
+    text += fmt::format("{} = {}\n", storage::printable(name), scalar_text(value));
   return text;
 }
 
@@ -118,18 +120,15 @@ std::string json_report(const InspectOptions& options, const torch::ArchiveConte
                        {"storage_offset", tensor.storage_offset},
                        {"storage_elements", tensor.storage_elements}});
   }
-  Json scalars = Json::object();
-  for (const auto& [name, value] : contents.scalars) {
-    if (const auto* number = std::get_if<std::int64_t>(&value)) {
-      scalars[name] = *number;
-    } else {
-      scalars[name] = std::get<std::string>(value);
-    }
-  }
+  // Added without looking for a key that is there: the reader has seen to it that each name stands once.
+  Json::object_t scalars;
+  for (const auto& [name, value] : contents.scalars)
+    scalars.emplace_back(name, std::visit([](const auto& plain) { return Json(plain); }, value));
   const Json report = {{"file", options.file},          {"file_bytes", contents.file_bytes},
                        {"root", contents.root},         {"records", std::move(records)},
                        {"tensors", std::move(tensors)}, {"scalars", std::move(scalars)}};
-  return report.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  // In ASCII: no character reaches the terminal that it might obey.
+  return report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 int inspect(const InspectOptions& options) {
@@ -153,7 +152,7 @@ int inspect(const InspectOptions& options) {
     wrong += checked.wrong() ? 1 : 0;
   if (wrong == 0) return static_cast<int>(simulator::ExitCode::kDone);
   fmt::print(stderr, "ckptsim: {}: {} of {} records do not have the CRC-32 that the directory gives them\n",
-             options.file, wrong, records.size());
+             storage::printable(options.file), wrong, records.size());
   return static_cast<int>(simulator::ExitCode::kVerification);
 }
 

@@ -13,6 +13,7 @@
 #include "simulator/engine/failure.h"
 #include "simulator/report/version.h"
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 
 namespace {
 
@@ -23,8 +24,13 @@ bool speaks() {
   return ckptsim::simulator::launcher_of_environment().process == 0;
 }
 
+// A message can hold names from a file that somebody sent.
 int report(ExitCode code, const char* message) noexcept {
-  if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", message);
+  try {
+    if (speaks()) std::fprintf(stderr, "ckptsim: %s\n", ckptsim::storage::printable(message).c_str());
+  } catch (const std::exception&) {
+    std::fputs("ckptsim: out of memory\n", stderr);
+  }
   return static_cast<int>(code);
 }
 
@@ -46,11 +52,12 @@ int parse_and_run(int argc, char** argv) {
   ckptsim::cli::add_plan_command(app, exit_code);
   ckptsim::cli::add_inspect_command(app, exit_code);
   ckptsim::cli::add_tune_command(app, exit_code);
+  ckptsim::cli::add_clean_command(app, exit_code);
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     return report(ExitCode::kUsage,
                   (std::string(argv[1]) + " is not a command of this version; there are run, plan, "
-                                          "inspect and tune")
+                                          "inspect, tune and clean")
                       .c_str());
   }
   try {

@@ -22,6 +22,7 @@
 #include "simulator/report/result_json.h"
 #include "simulator/report/run_tables.h"
 #include "simulator/run/run.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::cli {
 namespace {
@@ -133,7 +134,7 @@ int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator:
   using simulator::Leaving;
   const auto code = static_cast<int>(failure.code());
   if (communicator->process() == 0 || failure.leaving() == Leaving::kAbort)
-    fmt::print(stderr, "ckptsim: {}\n", failure.what());
+    fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
   if (failure.leaving() == Leaving::kAbort) communicator->abort(code);
   communicator.reset();
   if (failure.leaving() == Leaving::kAtOnce) std::_Exit(code);
@@ -153,7 +154,7 @@ int run_command(const RunOptions& options) {
     // launcher end them.
     if (communicator->processes() == 1) throw;
     fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
-               error.what());
+               storage::printable(error.what()));
     std::_Exit(static_cast<int>(ExitCode::kInputOutput));
   }
 }

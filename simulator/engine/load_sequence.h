@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -22,6 +24,8 @@ struct FileToLoad {
   std::string path;
   std::uint64_t file_bytes = 0;
   const storage::torch::FileSpec* spec = nullptr;
+  // The open folder that it lies in: it is opened by the last component of its path. AT_FDCWD: by its path.
+  int folder = AT_FDCWD;
 };
 
 // The first thing that went wrong on a rank: a call that failed, or, where `code` is empty, bytes that are
@@ -47,8 +51,9 @@ struct LoadMeasurement {
 
 // What a rank does to read a checkpoint's files back, written once: for each file open; metadata (the zip end
 // record and directory from the tail, then data.pkl, held against what was saved); all records in order, each
-// payload's CRC-32 checked as it arrives; close. Driven like SaveSequence: advance() goes as far as it can,
-// complete() takes what its driver waited for. It never blocks by itself.
+// payload's CRC-32 checked as it arrives; close. The first blocks of records are under way while the tail is:
+// data.pkl is in them. Driven like SaveSequence: advance() goes as far as it can, complete() takes what its
+// driver waited for. It never blocks by itself.
 class LoadSequence {
  public:
   // All references outlive the sequence. `read_bytes` and `stop`, shared with other threads, tell progress
@@ -75,23 +80,26 @@ class LoadSequence {
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
  private:
-  enum class Step { kOpen, kTail, kDirectory, kPickle, kRead, kClose, kFinished };
+  enum class Step { kOpen, kTail, kDirectory, kRecords, kClose, kFinished };
 
   [[nodiscard]] const FileToLoad& file() const { return files_[file_]; }
-  [[nodiscard]] bool reading() const { return step_ >= Step::kTail && step_ <= Step::kRead; }
+  [[nodiscard]] bool reading() const { return step_ >= Step::kTail && step_ <= Step::kRecords; }
+  [[nodiscard]] bool in_read_phase() const { return measurement_.phases.current() == LoadPhase::kRead; }
   void enter(Step step, LoadPhase phase);
-  void begin_part(Step step, LoadPhase phase, std::uint64_t begin, std::uint64_t end);
+  void begin_reading();
   void request_step();
   void step_completed();
-  Status read_part();
-  void submit();
+  Status read_on();
+  [[nodiscard]] bool submit();
+  [[nodiscard]] bool may_read_ahead() const;
   void complete_read(storage::Completion completion);
   [[nodiscard]] bool pass_on();
+  void pass_records(std::span<const std::byte> bytes);
   void part_completed();
   void tail_completed();
   void directory_completed();
   void pickle_completed();
-  void file_read();
+  void records_completed();
   void take_completions();
   void fail(const storage::Completion& completion);
   void differs(const std::string& difference);
@@ -107,11 +115,14 @@ class LoadSequence {
   Step step_ = Step::kOpen;
   bool requested_ = false;  // the step's single request is under way
   std::size_t file_ = 0;
-  OrderedReads reads_;
-  std::string window_;  // metadata: the bytes of the part at hand
+  OrderedReads end_reads_;  // the tail, and the rest of the directory
+  OrderedReads record_reads_;
+  std::string window_;  // metadata: the directory, or the pickle's record from its header on
   storage::torch::ZipDirectory directory_;
   storage::torch::ZipContents contents_;
   std::size_t pickle_ = 0;  // which of the records
+  std::uint64_t pickle_end_ = 0;
+  std::uint64_t position_ = 0;  // of the records, checked up to here
   std::unique_ptr<storage::torch::ArchiveScan> scan_;
   storage::Clock::Time idle_since_{};
   std::optional<LoadError> error_;

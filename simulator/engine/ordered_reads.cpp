@@ -15,15 +15,27 @@ using storage::Request;
 
 void OrderedReads::start(int file, const std::string& path, std::uint64_t file_bytes, std::uint64_t begin,
                          std::uint64_t end) {
-  require(arrived_.empty(), "a part of a file is read to its end before the next");
-  const std::uint64_t alignment = target_.io_alignment();
+  require(held() == 0, "a part of a file is read to its end before the next");
   file_ = file;
   path_ = path;
   file_bytes_ = file_bytes;
-  begin_ = begin - begin % alignment;
-  end_ = (end + alignment - 1) / alignment * alignment;
+  begin_ = begin - begin % target_.io_alignment();
+  end_ = round_up(end);
   submitted_ = begin_;
   position_ = begin_;
+}
+
+std::uint64_t OrderedReads::round_up(std::uint64_t offset) const {
+  const std::uint64_t alignment = target_.io_alignment();
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+void OrderedReads::shorten(std::uint64_t end) {
+  end_ = std::min(end_, std::max(submitted_, round_up(end)));
+}
+
+bool OrderedReads::owns(const Completion& completion) const {
+  return std::find(in_flight_.begin(), in_flight_.end(), completion.buffer.index()) != in_flight_.end();
 }
 
 bool OrderedReads::ready_to_submit() {
@@ -38,12 +50,14 @@ void OrderedReads::submit() {
   request.file = file_;
   request.offset = submitted_;
   request.length = std::min(target_.block_bytes(), end_ - submitted_);
+  in_flight_.push_back(free_.index());
   request.buffer = std::move(free_);
   submitted_ += request.length;
   target_.submit(std::move(request));
 }
 
 void OrderedReads::complete(Completion completion) {
+  std::erase(in_flight_, completion.buffer.index());
   const std::uint64_t asked = std::min(target_.block_bytes(), end_ - completion.offset);
   const std::uint64_t expected =
       completion.offset < file_bytes_ ? std::min(asked, file_bytes_ - completion.offset) : 0;
@@ -83,6 +97,7 @@ void OrderedReads::passed(std::size_t bytes) {
 
 void OrderedReads::abandon() {
   arrived_.clear();
+  in_flight_.clear();
   free_ = storage::Buffer{};
 }
 

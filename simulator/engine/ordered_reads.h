@@ -5,13 +5,15 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "storage/target/target.h"
 
 namespace ckptsim::simulator {
 
 // A part of an open file, read a block at a time with as many reads in flight as the target's queue is deep,
-// and handed out in order, whatever order they come back in. One thread, one part at a time.
+// and handed out in order, whatever order they come back in. Several may share a target: each knows its own
+// reads. One thread, one part at a time.
 class OrderedReads {
  public:
   explicit OrderedReads(storage::Target& target) : target_(target) {}
@@ -21,9 +23,18 @@ class OrderedReads {
   void start(int file, const std::string& path, std::uint64_t file_bytes, std::uint64_t begin,
              std::uint64_t end);
 
+  // The part ends at `end` already. What was submitted behind it stays in the part.
+  void shorten(std::uint64_t end);
+
   // Whether another read can be submitted now: one is left, the queue has room and a buffer is free.
   [[nodiscard]] bool ready_to_submit();
   void submit();
+
+  // Whether a read that came back is one of these.
+  [[nodiscard]] bool owns(const storage::Completion& completion) const;
+
+  // Submitted and not handed out to the end: each has a buffer.
+  [[nodiscard]] std::size_t held() const { return in_flight_.size() + arrived_.size(); }
 
   // Takes a read that came back without an error. Throws FormatError where the file is shorter or longer than
   // it should be.
@@ -38,6 +49,8 @@ class OrderedReads {
   void abandon();                                               // gives the buffers back
 
  private:
+  [[nodiscard]] std::uint64_t round_up(std::uint64_t offset) const;
+
   storage::Target& target_;
   int file_ = 0;
   std::string path_;
@@ -47,6 +60,7 @@ class OrderedReads {
   std::uint64_t submitted_ = 0;  // up to here
   std::uint64_t position_ = 0;   // handed out up to here; end_ once the last true byte was
   storage::Buffer free_;
+  std::vector<unsigned> in_flight_;                       // their buffers
   std::map<std::uint64_t, storage::Completion> arrived_;  // by offset
 };
 

@@ -35,6 +35,10 @@ std::string_view operation_name(Request::Kind kind) {
   return "use";
 }
 
+std::string last_component(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace
 
 SaveSequence::SaveSequence(const SaveSettings& settings, std::string directory,
@@ -88,10 +92,12 @@ void SaveSequence::enter(Step step, Phase phase) {
 void SaveSequence::request_step() {
   Request request;
   request.file = static_cast<int>(file_);
+  request.folder = settings_.folder;
+  const bool from_folder = settings_.folder != AT_FDCWD;
   switch (step_) {
     case Step::kOpen:
       request.kind = Request::Kind::kOpen;
-      request.path = files_[file_].path;
+      request.path = from_folder ? last_component(files_[file_].path) : files_[file_].path;
       request.mode = settings_.open_mode;
       break;
     case Step::kPreallocate:
@@ -111,7 +117,7 @@ void SaveSequence::request_step() {
       break;
     case Step::kSyncDirectory:
       request.kind = Request::Kind::kSyncDirectory;
-      request.path = directory_;
+      request.path = from_folder ? "." : directory_;
       ++measurement_.sync_calls;
       break;
     case Step::kWrite:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -22,6 +24,9 @@ struct SaveSettings {
   FsyncPolicy fsync = FsyncPolicy::kFile;
   storage::OpenMode open_mode = storage::OpenMode::kNew;
   bool preallocate = false;
+  // The open folder that all files lie in: they are opened by the last component of their paths. AT_FDCWD:
+  // by their paths.
+  int folder = AT_FDCWD;
   // Making a piece can take any time (whole tensors): a write that is found completed after it counts as
   // completed before it, so that idle_ns is too long rather than too short.
   bool long_steps = false;

@@ -115,6 +115,8 @@ class RankPlanner {
       plan.payload_bytes = add(plan.payload_bytes, file.payload_bytes);
       plan.file_bytes = add(plan.file_bytes, file.file_bytes);
       plan.disk_bytes = add(plan.disk_bytes, round_up(file.file_bytes, kDiskBlockBytes));
+      plan.largest_file_bytes = std::max(plan.largest_file_bytes, file.file_bytes);
+      plan.manifest_bytes = add(plan.manifest_bytes, file.manifest_bytes);
       ++plan.files;
     }
     return plan;
@@ -124,6 +126,16 @@ class RankPlanner {
   const parallelism::Topology& topology_;
   std::map<Kind, RankPlan> known_;
 };
+
+// A record's member names and punctuation, two numbers of 20 digits, a CRC and the longest of the names.
+constexpr std::uint64_t kManifestRecordBytes = 128;
+constexpr std::uint64_t kManifestFileBytes = 160;   // the same for a file, but for its name
+constexpr std::uint64_t kRecordsBesideEntries = 7;  // pickle, version and the like
+
+std::uint64_t manifest_entry_bytes(const torch::FileSpec& spec) {
+  return kManifestFileBytes + spec.name.size() +
+         (spec.entries.size() + kRecordsBesideEntries) * kManifestRecordBytes;
+}
 
 }  // namespace
 
@@ -150,9 +162,11 @@ std::vector<FilePlan> file_plans(const RunConfig& config, std::int64_t rank) {
   std::vector<FilePlan> plans;
   for (const parallelism::CheckpointFile& file : checkpoint_files(config, rank)) {
     const auto payload = static_cast<std::uint64_t>(parallelism::payload_bytes(file));
+    const torch::FileSpec spec = file_spec(file, rank, iteration_of(0));
     plans.push_back({.name = file.name,
                      .payload_bytes = payload,
-                     .file_bytes = torch::archive_bytes(file_spec(file, rank, iteration_of(0)), options)});
+                     .file_bytes = torch::archive_bytes(spec, options),
+                     .manifest_bytes = manifest_entry_bytes(spec)});
   }
   return plans;
 }

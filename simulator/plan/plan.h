@@ -14,6 +14,7 @@ struct FilePlan {
   std::string name;
   std::uint64_t payload_bytes = 0;
   std::uint64_t file_bytes = 0;
+  std::uint64_t manifest_bytes = 0;  // of its entry in the manifest, at most
 };
 
 // What one model rank writes in every checkpoint.
@@ -26,6 +27,8 @@ struct RankPlan {
   std::uint64_t file_bytes = 0;
   std::uint64_t disk_bytes = 0;  // file bytes, each file rounded up to kDiskBlockBytes
   std::uint64_t files = 0;
+  std::uint64_t largest_file_bytes = 0;
+  std::uint64_t manifest_bytes = 0;  // of its part of the manifest, at most
 };
 
 // What a run writes, known before a byte of it is made.

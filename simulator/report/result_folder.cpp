@@ -12,6 +12,7 @@
 #include "simulator/report/result_json.h"
 #include "simulator/report/table.h"
 #include "storage/errors.h"
+#include "storage/target/marked_directory.h"
 #include "storage/uninterrupted.h"
 
 namespace ckptsim::simulator {
@@ -54,6 +55,17 @@ fs::path make_unique_folder(const fs::path& output, const RunResult& run) {
   return folder;
 }
 
+// There it would be foreign to the next run, which would then do nothing.
+void refuse_inside_marked(const fs::path& output) {
+  if (output.empty()) return;
+  const fs::path marked = storage::MarkedDirectory::marked_folder_around(output);
+  if (marked.empty()) return;
+  throw storage::UnsuitableTarget(
+      fmt::format("the result cannot go to \"{}\" inside {}, which is for checkpoints alone; name another "
+                  "folder with --output",
+                  output.string(), marked.string()));
+}
+
 }  // namespace
 
 ResultFolder::~ResultFolder() {
@@ -62,6 +74,7 @@ ResultFolder::~ResultFolder() {
 
 void ResultFolder::begin(const RunResult& run) {
   try {
+    refuse_inside_marked(output_);
     path_ = make_unique_folder(output_, run);
   } catch (const fs::filesystem_error& error) {
     throw storage::UnsuitableTarget(

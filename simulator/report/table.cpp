@@ -5,15 +5,29 @@
 #include <algorithm>
 #include <string_view>
 
+#include "storage/text/printable.h"
+
 namespace ckptsim::simulator {
 namespace {
+
+// A column is no wider, whatever its cells: one name of 60 KB would otherwise cost every row as many blanks.
+constexpr std::size_t kWidestColumn = 200;
+
+// What the cells hold may come from a file that somebody sent.
+Table printable(Table table) {
+  for (auto& row : table.rows) {
+    for (std::string& cell : row)
+      cell = storage::printable(cell);
+  }
+  return table;
+}
 
 std::vector<std::size_t> widths(const Table& table) {
   std::vector<std::size_t> result;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
     std::size_t width = table.columns[column].heading.size();
     for (const auto& row : table.rows)
-      width = std::max(width, row[column].size());
+      width = std::max(width, std::min(row[column].size(), kWidestColumn));
     result.push_back(width);
   }
   return result;
@@ -50,6 +64,17 @@ std::string render_text(const Table& table) {
   return text;
 }
 
+// A bar ends a cell.
+Table without_bars(Table table) {
+  for (auto& row : table.rows) {
+    for (std::string& cell : row) {
+      for (std::size_t at = cell.find('|'); at != std::string::npos; at = cell.find('|', at + 2))
+        cell.insert(at, 1, '\\');
+    }
+  }
+  return table;
+}
+
 std::string render_markdown(const Table& table) {
   const std::vector<std::size_t> width = widths(table);
   std::string text = line(table, headings(table), width, "| ", " | ", " |");
@@ -81,8 +106,10 @@ std::string csv_line(const std::vector<std::string>& cells) {
 
 std::string render_csv(const Table& table) {
   std::string text = csv_line(headings(table));
-  for (const auto& row : table.rows)
+  for (std::vector<std::string> row : table.rows) {
+    std::transform(row.begin(), row.end(), row.begin(), storage::printable_lines);
     text += csv_line(row);
+  }
   return text;
 }
 
@@ -91,9 +118,9 @@ std::string render_csv(const Table& table) {
 std::string render(const Table& table, TableFormat format) {
   switch (format) {
     case TableFormat::kText:
-      return render_text(table);
+      return render_text(printable(table));
     case TableFormat::kMarkdown:
-      return render_markdown(table);
+      return render_markdown(without_bars(printable(table)));
     case TableFormat::kCsv:
       return render_csv(table);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "simulator/engine/failure.h"
@@ -17,27 +18,44 @@ namespace {
 constexpr double kUsableShare = 0.98;
 
 std::uint64_t usable(const TargetSpace& target) {
-  return target.available_bytes + target.own_bytes;
+  return target.available_bytes + target.own.bytes;
+}
+
+// A checkpoint's folder and manifest on every target.
+constexpr std::uint64_t kEntriesBesideFiles = 2;
+
+// What the targets on one file system take of it together.
+struct SharedSpace : TargetSpace {
+  std::uint64_t targets = 1;  // each with a run's folder
+};
+
+// Of one checkpoint, all that it leaves.
+std::uint64_t size_bytes(const TargetSpace& target) {
+  return target.checkpoint_bytes + target.manifest_bytes;
 }
 
 std::string with_gb(double bytes) {
   return fmt::format("{:.0f} bytes ({:.2f} GB)", bytes, bytes / 1e9);
 }
 
-std::vector<TargetSpace> by_file_system(const std::vector<TargetSpace>& targets) {
+std::vector<SharedSpace> by_file_system(const std::vector<TargetSpace>& targets) {
   std::map<std::string, std::size_t> known;
-  std::vector<TargetSpace> merged;
+  std::vector<SharedSpace> merged;
   for (const TargetSpace& target : targets) {
     const auto [found, is_new] = known.try_emplace(target.file_system, merged.size());
     if (is_new) {
-      merged.push_back(target);
+      merged.push_back({target});
       continue;
     }
-    TargetSpace& same = merged[found->second];
+    SharedSpace& same = merged[found->second];
+    ++same.targets;
     same.path += " and " + target.path;
     same.checkpoint_bytes += target.checkpoint_bytes;
-    same.own_bytes += target.own_bytes;
+    same.own.bytes += target.own.bytes;
+    same.own.entries += target.own.entries;
     same.checkpoint_files += target.checkpoint_files;
+    same.manifest_bytes += target.manifest_bytes;
+    same.rewrite_bytes += target.rewrite_bytes;
   }
   return merged;
 }
@@ -45,7 +63,9 @@ std::vector<TargetSpace> by_file_system(const std::vector<TargetSpace>& targets)
 Capacity auto_capacity(const TargetSpace& target, double fill_fraction) {
   const auto size = static_cast<double>(target.checkpoint_bytes);
   const double of_capacity = std::floor(fill_fraction * static_cast<double>(target.capacity_bytes) / size);
-  const double of_available = std::floor(kUsableShare * static_cast<double>(usable(target)) / size);
+  const std::uint64_t room = usable(target) - std::min(usable(target), target.rewrite_bytes);
+  const double of_available = std::min(std::floor(kUsableShare * static_cast<double>(usable(target)) / size),
+                                       std::floor(static_cast<double>(room / size_bytes(target))));
   if (of_capacity <= of_available) {
     return {static_cast<std::int64_t>(of_capacity),
             fmt::format("auto: {} of the size of {}", fill_fraction, target.path)};
@@ -54,34 +74,50 @@ Capacity auto_capacity(const TargetSpace& target, double fill_fraction) {
           fmt::format("auto: limited by the space that is free on {}", target.path)};
 }
 
-// What an earlier run leaves would give its inodes back; how many is not known before it goes.
-void check_files(const TargetSpace& target, std::int64_t checkpoints) {
-  const std::uint64_t needed = target.checkpoint_files * static_cast<std::uint64_t>(checkpoints);
-  if (target.own_bytes > 0 || needed <= target.available_files) return;
+void check_files(const SharedSpace& target, std::int64_t checkpoints) {
+  const std::uint64_t each = target.checkpoint_files + kEntriesBesideFiles * target.targets;
+  const std::uint64_t needed = target.targets + each * static_cast<std::uint64_t>(checkpoints);
+  const bool unlimited = target.available_files > UINT64_MAX - target.own.entries;
+  if (unlimited || needed <= target.available_files + target.own.entries) return;
   throw RunFailure(
       ExitCode::kUnsuitable,
-      fmt::format("{}: {} files are needed for {} checkpoint{} a pass and the file system has room for {} "
-                  "more (inodes); make it with more, or ask for fewer checkpoints",
-                  target.path, needed, checkpoints, checkpoints == 1 ? "" : "s", target.available_files));
+      fmt::format(
+          "{}: {} files and folders are needed for {} checkpoint{} a pass and the file system has room "
+          "for {} (inodes); make it with more, or ask for fewer checkpoints",
+          target.path, needed, checkpoints, checkpoints == 1 ? "" : "s",
+          target.available_files + target.own.entries));
 }
 
 void check_fits(const TargetSpace& target, std::int64_t checkpoints) {
-  const double needed = static_cast<double>(target.checkpoint_bytes) * static_cast<double>(checkpoints);
+  const auto count = static_cast<std::uint64_t>(checkpoints);
+  const double needed = static_cast<double>(size_bytes(target)) * static_cast<double>(count) +
+                        static_cast<double>(target.rewrite_bytes);
   const auto free = static_cast<double>(usable(target));
   if (needed <= free) return;
+  const std::string rewriting =
+      target.rewrite_bytes == 0
+          ? ""
+          : fmt::format(", {} of them because this file system copies what is written over",
+                        with_gb(static_cast<double>(target.rewrite_bytes)));
   throw RunFailure(
       ExitCode::kUnsuitable,
-      fmt::format("{}: no space for {} checkpoint{} a pass: {} needed, {} free; ask for fewer checkpoints, "
+      fmt::format("{}: no space for {} checkpoint{} a pass: {} needed{}, {} free; ask for fewer checkpoints, "
                   "a smaller --scale or another target",
-                  target.path, checkpoints, checkpoints == 1 ? "" : "s", with_gb(needed), with_gb(free)));
+                  target.path, checkpoints, checkpoints == 1 ? "" : "s", with_gb(needed), rewriting,
+                  with_gb(free)));
 }
 
 }  // namespace
 
+bool copies_on_write(const std::string& file_system_type) {
+  static const std::set<std::string> known = {"bcachefs", "btrfs", "nilfs2", "zfs"};
+  return known.contains(file_system_type);
+}
+
 Capacity checkpoints_per_pass(const std::vector<TargetSpace>& targets, std::optional<std::int64_t> asked,
                               double fill_fraction) {
   Capacity least{asked.value_or(std::numeric_limits<std::int64_t>::max()), "as asked"};
-  for (const TargetSpace& target : by_file_system(targets)) {
+  for (const SharedSpace& target : by_file_system(targets)) {
     if (target.checkpoint_bytes == 0) continue;
     check_fits(target, asked.value_or(1));
     if (asked.has_value()) continue;
@@ -97,7 +133,7 @@ Capacity checkpoints_per_pass(const std::vector<TargetSpace>& targets, std::opti
     }
     if (capacity.checkpoints < least.checkpoints) least = std::move(capacity);
   }
-  for (const TargetSpace& target : by_file_system(targets))
+  for (const SharedSpace& target : by_file_system(targets))
     check_files(target, least.checkpoints);
   return least;
 }

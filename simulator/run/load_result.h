@@ -17,7 +17,7 @@ struct RankLoad {
   std::string host;
   std::uint64_t payload_bytes = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t read_bytes = 0;  // that came from the target: metadata is read twice
+  std::uint64_t read_bytes = 0;  // that came from the target: the tail of a file can come twice
   std::uint64_t blocks = 0;
   std::uint64_t cached_bytes_before = 0;  // of its files, in its host's page cache as the clock started
   std::int64_t duration_ns = 0;

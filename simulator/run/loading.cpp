@@ -33,7 +33,7 @@ LoadResult Loading::load(CheckpointRunner& runner, const Workspace& workspace,
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers) {
       RankLoader& loader = worker->loader();
-      loader.drop_cached_pages(workspace.folder_of(loader.read_rank(), checkpoint));
+      loader.drop_cached_pages(workspace.open_folder_of(loader.read_rank(), checkpoint));
     }
   });
   const std::int64_t prepare_ns = (clock_.now() - start).count();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -42,10 +41,12 @@ RankLoader::RankLoader(const RunConfig& config, long read_rank, storage::Target&
   }
 }
 
-void RankLoader::drop_cached_pages(const std::string& folder) {
+void RankLoader::drop_cached_pages(storage::Folder folder) {
+  folder_ = std::move(folder);
   cached_bytes_ = 0;
   for (FileToLoad& file : files_) {
-    file.path = (std::filesystem::path(folder) / file.spec->name).string();
+    file.path = (folder_.path / file.spec->name).string();
+    file.folder = folder_.descriptor.get();
     if (through_page_cache_) storage::drop_from_page_cache(file.path);
     cached_bytes_ += storage::cached_bytes(file.path);
   }

@@ -12,6 +12,7 @@
 #include "simulator/engine/load_sequence.h"
 #include "simulator/engine/thread_times.h"
 #include "simulator/run/load_result.h"
+#include "storage/target/folder_calls.h"
 #include "storage/target/target.h"
 #include "storage/torch/file_spec.h"
 
@@ -30,9 +31,10 @@ class RankLoader {
 
   [[nodiscard]] long read_rank() const { return read_rank_; }
 
-  // The paths of a checkpoint's files. Where the target reads through the page cache, drops what that holds
-  // of them; counts what is left in any case. Throws std::system_error.
-  void drop_cached_pages(const std::string& folder);
+  // The files of the checkpoint in that folder, opened relative to it from now on. Where the target reads
+  // through the page cache, drops what that holds of them; counts what is left in any case. Throws
+  // std::system_error.
+  void drop_cached_pages(storage::Folder folder);
 
   // After drop_cached_pages(). `read_bytes` and `stop` are shared by the process's ranks.
   void prepare(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes, const std::atomic<bool>& stop);
@@ -40,6 +42,8 @@ class RankLoader {
   // The sequence on a real clock, from its start to its end. The failure that ended it, without host and
   // rank.
   [[nodiscard]] std::optional<Failure> run();
+
+  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
 
   // Without rank and host.
   [[nodiscard]] RankLoad measured() const;
@@ -51,6 +55,7 @@ class RankLoader {
   storage::Target& target_;
   const storage::Clock& clock_;
   bool through_page_cache_;
+  storage::Folder folder_;
   std::vector<storage::torch::FileSpec> specs_;
   std::vector<FileToLoad> files_;
   std::uint64_t payload_bytes_ = 0;

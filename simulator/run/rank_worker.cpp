@@ -1,6 +1,8 @@
 #include "simulator/run/rank_worker.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -9,6 +11,7 @@
 
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
+#include "storage/target/marked_directory.h"
 #include "storage/torch/archive_stream.h"
 
 namespace ckptsim::simulator {
@@ -28,6 +31,10 @@ std::string sentence(const SaveError& error) {
     advice = "; the target filled up during the run: free space there or ask for fewer checkpoints a pass";
   } else if (error.code == std::errc::file_too_large) {
     advice = "; raise the limit on file sizes (ulimit -f), or use a file system that holds such files";
+  } else if (error.code == std::errc::too_many_links) {
+    advice = "; it has another name elsewhere (a hard link), and writing it would change that file as well";
+  } else if (error.code == std::errc::too_many_symbolic_link_levels) {
+    advice = "; a link has taken its place, and is not followed";
   } else if (error.code.value() == EDQUOT) {
     advice = "; the quota on the target is used up";
   } else if (error.operation == "preallocate" && error.code == std::errc::operation_not_supported) {
@@ -62,7 +69,13 @@ RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::siz
 void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
                          std::atomic<std::uint64_t>& written_bytes, const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   set_iteration(specs_, place_.rank, iteration_of(job.ordinal));
+  folder_ = {};
+  if (config_.storage.backend != "null") {
+    folder_ = storage::MarkedDirectory::open_checkpoint(config_.storage.targets[place_.target], config_.name,
+                                                        static_cast<int>(job.checkpoint));
+  }
   files_.clear();
   for (std::size_t i = 0; i < specs_.size(); ++i)
     files_.push_back({(std::filesystem::path(folder) / specs_[i].name).string(), file_bytes_[i]});
@@ -76,6 +89,7 @@ void RankWorker::prepare(const CheckpointJob& job, const std::string& folder,
   const SaveSettings settings{.fsync = fsync_policy(config_.checkpoint.fsync),
                               .open_mode = job.open_mode,
                               .preallocate = config_.storage.preallocate,
+                              .folder = folder_.exists() ? folder_.descriptor.get() : AT_FDCWD,
                               .long_steps = sources_.long_steps(),
                               .profile = job.profile};
   sequence_ = std::make_unique<SaveSequence>(settings, folder, files_, *producer_, *target_, clock_,
@@ -89,6 +103,7 @@ void RankWorker::run() {
     while (sequence_->advance() == SaveSequence::Status::kWaiting)
       wait_for_one();
     note_thread_times(before, thread_times());
+    stopped_ = sequence_->stopped();
     if (const std::optional<SaveError>& error = sequence_->error()) {
       fail({.code = ExitCode::kInputOutput, .message = sentence(*error)});
     }
@@ -107,11 +122,13 @@ void RankWorker::open_loader(long read_rank) {
 void RankWorker::prepare_load(const LoadJob& job, std::atomic<std::uint64_t>& read_bytes,
                               const std::atomic<bool>& stop) {
   failure_.reset();
+  stopped_ = false;
   loader_->prepare(job, read_bytes, stop);
 }
 
 void RankWorker::load() {
   if (std::optional<Failure> failure = loader_->run()) fail(std::move(*failure));
+  stopped_ = loader_->stopped();
 }
 
 RankLoad RankWorker::measured_load() const {
@@ -152,14 +169,16 @@ void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes&
 void RankWorker::check_sizes() {
   if (config_.storage.backend == "null" || failure_.has_value() || sequence_->stopped()) return;
   for (const PlannedFile& file : files_) {
-    std::error_code error;
-    const std::uint64_t found = std::filesystem::file_size(file.path, error);
-    if (!error && found == file.file_bytes) continue;
+    struct stat facts {};
+    const std::string name = std::filesystem::path(file.path).filename();
+    const bool known = fstatat(folder_.descriptor.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    const auto found = static_cast<std::uint64_t>(facts.st_size);
+    if (known && S_ISREG(facts.st_mode) && found == file.file_bytes) continue;
     fail({.code = ExitCode::kInputOutput,
-          .message = error ? fmt::format("cannot read the size of {} after writing it: {}", file.path,
-                                         error.message())
-                           : fmt::format("{}: {} bytes were planned and written, the file system has {}",
-                                         file.path, file.file_bytes, found)});
+          .message = !known ? fmt::format("cannot read the size of {} after writing it: {}", file.path,
+                                          std::system_category().message(errno))
+                            : fmt::format("{}: {} bytes were planned and written, the file system has {}",
+                                          file.path, file.file_bytes, found)});
     return;
   }
 }

@@ -16,6 +16,7 @@
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_loader.h"
 #include "simulator/run/result.h"
+#include "storage/target/folder_calls.h"
 #include "storage/target/target.h"
 #include "storage/torch/archive_stream.h"
 #include "storage/torch/file_spec.h"
@@ -45,8 +46,9 @@ class RankWorker {
   // Touches the target's buffers, so that no page fault is measured. May run beside other workers' warm_up().
   void warm_up() { target_->warm_up(); }
 
-  // Everything but content: paths, the iteration, the sequence. `written_bytes` and `stop` are shared by the
-  // process's ranks.
+  // Everything but content: the checkpoint's folder, opened for all that follows, paths, the iteration, the
+  // sequence. UnsuitableTarget where a link has taken the folder's place. `written_bytes` and `stop` are
+  // shared by the process's ranks.
   void prepare(const CheckpointJob& job, const std::string& folder, std::atomic<std::uint64_t>& written_bytes,
                const std::atomic<bool>& stop);
 
@@ -63,7 +65,7 @@ class RankWorker {
 
   // Of the last run() or load().
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
-  [[nodiscard]] bool stopped() const { return sequence_->stopped(); }  // asked to, before its end
+  [[nodiscard]] bool stopped() const { return stopped_; }  // asked to, before its end
 
   // Holds the files' sizes against the plan, asking the file system, where the rank has written all of them.
   // A difference is kept for failure().
@@ -100,6 +102,7 @@ class RankWorker {
   std::vector<storage::torch::FileSpec> specs_;
   std::optional<ManifestFiles> manifest_;  // none where nothing is written
   std::vector<std::uint64_t> file_bytes_;  // of specs_, the same in every checkpoint
+  storage::Folder folder_;                 // of the checkpoint at hand; none for the backend null
   std::vector<PlannedFile> files_;
   std::uint64_t payload_bytes_ = 0;
   std::unique_ptr<BlockProducer> producer_;
@@ -110,6 +113,7 @@ class RankWorker {
   std::int64_t wait_ns_ = 0;  // when profiled
   storage::torch::MakingSample sample_;
   std::optional<Failure> failure_;
+  bool stopped_ = false;
 };
 
 }  // namespace ckptsim::simulator

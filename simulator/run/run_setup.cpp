@@ -148,7 +148,7 @@ void RunSetup::open_targets() {
 }
 
 std::uint64_t RunSetup::open_files_needed() const {
-  constexpr std::uint64_t kForARank = 4;  // ring, file, folder, one to spare
+  constexpr std::uint64_t kForARank = 6;  // ring, file, folder written to, twice, and read from, one to spare
   const RankLayout& layout = means_.layout;
   std::uint64_t needed = 64;
   for (long i = 0; i < layout.count_here; ++i) {

@@ -1,5 +1,6 @@
 #include "simulator/run/workspace.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -17,6 +17,7 @@
 #include "simulator/engine/failure.h"
 #include "simulator/run/manifest.h"
 #include "storage/clock.h"
+#include "storage/descriptor.h"
 #include "storage/drive/direct_io_probe.h"
 #include "storage/drive/file_system.h"
 #include "storage/drive/polling_probe.h"
@@ -36,14 +37,12 @@ struct Identity {
 
 // A target below another's ckptsim/ would put files there that the other takes for foreign.
 void refuse_inside_marked(const std::string& target) {
-  const fs::path place = fs::canonical(target);
-  for (fs::path folder = place; folder != folder.root_path(); folder = folder.parent_path()) {
-    if (!storage::MarkedDirectory::is_marked_folder(folder)) continue;
-    throw storage::UnsuitableTarget(
-        fmt::format("{} is inside {}, where this program keeps the checkpoints of another "
-                    "target; name a folder outside it",
-                    target, folder.string()));
-  }
+  const fs::path folder = storage::MarkedDirectory::marked_folder_around(target);
+  if (folder.empty()) return;
+  throw storage::UnsuitableTarget(
+      fmt::format("{} is inside {}, where this program keeps the checkpoints of another "
+                  "target; name a folder outside it",
+                  target, folder.string()));
 }
 
 // Before anything is made: a target that is missing or cannot be written is found on every host that uses it.
@@ -70,10 +69,13 @@ fs::path token_path(const std::string& target, const std::string& run, std::size
   return fs::path(target) / fmt::format(".ckptsim-token-{}-{}", run, group);
 }
 
-void make_token(const fs::path& path, const std::string& text) {
-  std::ofstream token(path);
-  token << text << std::flush;
-  if (!token) throw storage::UnsuitableTarget(fmt::format("{}: cannot be written", path.string()));
+// A new file: whatever has that name already is left as it is.
+void make_token(const fs::path& path) {
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const storage::Descriptor token(open(path.c_str(), flags, 0644));
+  if (token.valid()) return;
+  throw storage::UnsuitableTarget(
+      fmt::format("{}: cannot be made: {}", path.string(), std::generic_category().message(errno)));
 }
 
 // The same on every process, and not that of another run on the same targets.
@@ -142,7 +144,7 @@ void Workspace::find_shared_targets() {
     together(communicator_, ExitCode::kUnsuitable, [&] {
       for (std::size_t i = 0; i < groups_.size(); ++i) {
         if (!leads(groups_[i])) continue;
-        make_token(token_of(i, i), run);
+        make_token(token_of(i, i));
         made.push_back(token_of(i, i));
       }
     });
@@ -193,15 +195,17 @@ void Workspace::gather_environment() {
       if (!leads(groups_[i])) continue;
       const std::string& target = config_.storage.targets[groups_[i].target];
       const storage::FileSystemFacts facts = storage::file_system_facts(target);
-      const std::uint64_t own = storage::MarkedDirectory::run_bytes_under(target, config_.name);
-      mine.push_back(pack(
-          {std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options, facts.source,
-           std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes), std::to_string(own),
-           std::to_string(facts.available_files), std::to_string(checked_identity(target).device)}));
+      const storage::Contents own = storage::MarkedDirectory::survey(target, config_.name);
+      mine.push_back(
+          pack({std::to_string(i), fs::canonical(target).string(), facts.type, facts.mount_options,
+                facts.source, std::to_string(facts.capacity_bytes), std::to_string(facts.available_bytes),
+                std::to_string(own.allocated_bytes), std::to_string(facts.available_files),
+                std::to_string(checked_identity(target).device), std::to_string(own.entries)}));
     }
   });
   environment_.assign(groups_.size(), {});
   device_of_group_.assign(groups_.size(), 0);
+  entries_of_group_.assign(groups_.size(), 0);
   for (const std::string& part : communicator_.all_gather(pack(mine))) {
     for (const std::string& entry : unpack(part)) {
       const std::vector<std::string> field = unpack(entry);
@@ -217,6 +221,7 @@ void Workspace::gather_environment() {
                              .available_files = std::stoull(field[8]),
                              .earlier_bytes = std::stoull(field[7])};
       device_of_group_[group] = std::stoull(field[9]);
+      entries_of_group_[group] = std::stoull(field[10]);
     }
   }
 }
@@ -224,17 +229,21 @@ void Workspace::gather_environment() {
 Capacity Workspace::checkpoints_that_fit(const RunPlan& plan) {
   gather_environment();
   std::vector<TargetSpace> spaces;
+  const bool overwrites = config_.checkpoint.between_passes == "overwrite";
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     TargetSpace space{.path = environment_[i].path,
                       .file_system = fmt::format("{}:{}", groups_[i].host, device_of_group_[i]),
                       .capacity_bytes = environment_[i].capacity_bytes,
                       .available_bytes = environment_[i].available_bytes,
-                      .own_bytes = environment_[i].earlier_bytes,
+                      .own = {.bytes = environment_[i].earlier_bytes, .entries = entries_of_group_[i]},
                       .available_files = environment_[i].available_files};
     for (const long rank : groups_[i].ranks) {
       const RankPlan& of_rank = plan.ranks[static_cast<std::size_t>(rank)];
       space.checkpoint_bytes += of_rank.disk_bytes;
       space.checkpoint_files += of_rank.files;
+      space.manifest_bytes += of_rank.manifest_bytes;
+      if (overwrites && copies_on_write(environment_[i].file_system))
+        space.rewrite_bytes += of_rank.largest_file_bytes;
     }
     spaces.push_back(std::move(space));
   }
@@ -287,6 +296,7 @@ void Workspace::remove_earlier_run() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (auto& [group, directory] : led_) {
       const auto start = clock.now();
+      directory->remove_strays();
       const std::uint64_t removed = directory->remove_run(config_.name);
       mine.push_back(pack(
           {std::to_string(group), std::to_string(removed), std::to_string((clock.now() - start).count())}));
@@ -306,6 +316,11 @@ std::string Workspace::folder_of(long rank, std::int64_t checkpoint) const {
   const std::string& target = config_.storage.targets[groups_[group_of(rank)].target];
   return storage::MarkedDirectory::checkpoint_path(target, config_.name, static_cast<int>(checkpoint))
       .string();
+}
+
+storage::Folder Workspace::open_folder_of(long rank, std::int64_t checkpoint) const {
+  const std::string& target = config_.storage.targets[groups_[group_of(rank)].target];
+  return storage::MarkedDirectory::open_checkpoint(target, config_.name, static_cast<int>(checkpoint));
 }
 
 void Workspace::make_folder(std::int64_t checkpoint) {

@@ -34,7 +34,8 @@ class Workspace {
   // Every target's device completes by polling.
   void prove_polling();
 
-  // Makes and locks TARGET/ckptsim.
+  // Makes and locks TARGET/ckptsim. Whether all in it was made by this program is found out, under the lock,
+  // by checkpoints_that_fit(), before anything in it is touched.
   void lock();
 
   // How many checkpoints a pass holds: the number asked for, after checking that they fit, or `auto`'s
@@ -49,11 +50,15 @@ class Workspace {
   // trimming).
   void prove_what_comes_later();
 
-  // Under the lock: pass 1 always meets new files.
+  // Under the lock: pass 1 always meets new files. What a kill left of a probe goes as well.
   void remove_earlier_run();
 
   // The folder that a rank writes a checkpoint's files to.
   [[nodiscard]] std::string folder_of(long rank, std::int64_t checkpoint) const;
+
+  // The same, opened level by level and following no link. Throws as storage::MarkedDirectory does; not
+  // collective.
+  [[nodiscard]] storage::Folder open_folder_of(long rank, std::int64_t checkpoint) const;
 
   void make_folder(std::int64_t checkpoint);
   void remove_manifests(std::int64_t checkpoint);
@@ -81,6 +86,7 @@ class Workspace {
   std::vector<std::size_t> group_of_rank_;
   std::vector<TargetEnvironment> environment_;
   std::vector<std::uint64_t> device_of_group_;
+  std::vector<std::uint64_t> entries_of_group_;                           // of an earlier run of this name
   std::map<std::size_t, std::unique_ptr<storage::MarkedDirectory>> led_;  // by group
   std::uint64_t io_alignment_ = 1;
 };

@@ -12,10 +12,10 @@ void OwnFolders::lock_unused() {
   for (const std::string& target : targets_) {
     locked_.push_back(std::make_unique<storage::MarkedDirectory>(target));
     const storage::MarkedDirectory& directory = *locked_.back();
-    if (directory.run_bytes(kTuneRunName) == 0) continue;
+    if (storage::MarkedDirectory::survey(target, kTuneRunName).entries == 0) continue;
     throw storage::UnsuitableTarget(
         fmt::format("{0}/{1} is there already, of a run of that name or of a tune that was killed, and "
-                    "tuning would replace it; remove it (rm -r {0}/{1}) or choose another target",
+                    "tuning would replace it; remove it (ckptsim clean {0}/{1}) or choose another target",
                     directory.path().string(), kTuneRunName));
   }
 }

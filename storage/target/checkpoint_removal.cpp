@@ -13,13 +13,6 @@ constexpr std::string_view kCheckpointPrefix = "checkpoint_";
 constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::uint64_t kStatBlockBytes = 512;  // the unit of st_blocks, whatever the file system's
 
-bool is_checkpoint_folder_name(std::string_view name) {
-  if (!name.starts_with(kCheckpointPrefix)) return false;
-  const std::string_view digits = name.substr(kCheckpointPrefix.size());
-  return digits.size() >= 2 &&
-         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool is_manifest_or_temporary(std::string_view name) {
   if (name.ends_with(kTemporarySuffix)) name.remove_suffix(kTemporarySuffix.size());
   return is_manifest(name);
@@ -37,24 +30,51 @@ bool is_folder(const Entry& entry) {
   return S_ISDIR(entry.facts.st_mode);
 }
 
-std::uint64_t allocated_bytes(const Entry& entry) {
-  return static_cast<std::uint64_t>(entry.facts.st_blocks) * kStatBlockBytes;
-}
-
-[[noreturn]] void refuse(const Folder& folder, const Entry& entry) {
-  throw UnsuitableTarget(fmt::format(
-      "{} was not made by this program, so nothing of its run is removed; move it away or choose another "
-      "name for the run",
-      (folder.path / entry.name).string()));
-}
-
-std::uint64_t survey_torch_files(const Folder& folder) {
-  std::uint64_t bytes = 0;
-  for (const Entry& entry : entries_of(folder)) {
-    if (!is_file(entry) || !is_torch_file(entry.name)) refuse(folder, entry);
-    bytes += allocated_bytes(entry);
+// A file that has another name is not freed by losing this one.
+Contents contents_of(const Entry& entry) {
+  const bool freed = is_folder(entry) || entry.facts.st_nlink <= 1;
+  Contents contents{.entries = 1};
+  if (is_file(entry)) {
+    contents.files = 1;
+    contents.file_bytes = static_cast<std::uint64_t>(entry.facts.st_size);
   }
-  return bytes;
+  if (freed) contents.allocated_bytes = static_cast<std::uint64_t>(entry.facts.st_blocks) * kStatBlockBytes;
+  return contents;
+}
+
+[[noreturn]] void refuse_mounted(const std::filesystem::path& path) {
+  throw UnsuitableTarget(fmt::format(
+      "something is mounted on {}, among the files of this program, so nothing is written or removed there; "
+      "unmount it or use another target",
+      path.string()));
+}
+
+// By a folder's entries, one after another.
+template <typename Recognise>
+Contents survey(const Folder& folder, Facts facts, Recognise recognise) {
+  Contents contents;
+  for (const Entry& entry : entries_of(folder, facts)) {
+    if (entry.mount_point) refuse_mounted(folder.path / entry.name);
+    if (!recognise(entry)) refuse_foreign(folder.path / entry.name);
+    contents += contents_of(entry);
+  }
+  return contents;
+}
+
+Contents survey_torch_files(const Folder& folder, Facts facts) {
+  return survey(folder, facts,
+                [](const Entry& entry) { return is_file(entry) && is_torch_file(entry.name); });
+}
+
+void refuse_other_names(const Folder& folder) {
+  for (const Entry& entry : entries_of(folder)) {
+    if (is_folder(entry)) refuse_other_names(existing(open_folder(folder, entry.name)));
+    if (!is_file(entry) || is_own_file(entry.facts)) continue;
+    throw UnsuitableTarget(fmt::format(
+        "{} has another name elsewhere (a hard link), and writing it again would change that file "
+        "as well; remove one of the two, or let checkpoint.between_passes be delete",
+        (folder.path / entry.name).string()));
+  }
 }
 
 std::uint64_t remove_torch_files(const Folder& folder) {
@@ -73,6 +93,13 @@ std::string checkpoint_folder_name(int checkpoint) {
   return fmt::format("{}{:02}", kCheckpointPrefix, checkpoint);
 }
 
+bool is_checkpoint_folder_name(std::string_view name) {
+  if (!name.starts_with(kCheckpointPrefix)) return false;
+  const std::string_view digits = name.substr(kCheckpointPrefix.size());
+  return digits.size() >= 2 &&
+         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 bool is_manifest(std::string_view name) {
   return name.starts_with("manifest") && name.ends_with(".json");
 }
@@ -81,24 +108,48 @@ std::string manifest_temporary(std::string_view manifest) {
   return fmt::format("{}{}", manifest, kTemporarySuffix);
 }
 
-std::uint64_t survey_run(const Folder& run) {
-  std::uint64_t bytes = 0;
-  for (const Entry& entry : entries_of(run)) {
-    if (!is_folder(entry) || !is_checkpoint_folder_name(entry.name)) refuse(run, entry);
-    bytes += allocated_bytes(entry) + survey_checkpoint(existing(open_folder(run, entry.name)));
-  }
-  return bytes;
+Contents& Contents::operator+=(const Contents& other) {
+  checkpoints += other.checkpoints;
+  files += other.files;
+  entries += other.entries;
+  file_bytes += other.file_bytes;
+  allocated_bytes += other.allocated_bytes;
+  return *this;
 }
 
-std::uint64_t survey_checkpoint(const Folder& checkpoint) {
-  std::uint64_t bytes = 0;
-  for (const Entry& entry : entries_of(checkpoint)) {
-    const bool ours = is_file(entry) && (is_torch_file(entry.name) || is_manifest_or_temporary(entry.name));
-    if (!ours && !is_folder(entry)) refuse(checkpoint, entry);
-    bytes += allocated_bytes(entry);
-    if (is_folder(entry)) bytes += survey_torch_files(existing(open_folder(checkpoint, entry.name)));
-  }
-  return bytes;
+void refuse_foreign(const std::filesystem::path& path) {
+  throw UnsuitableTarget(
+      fmt::format("{} was not made by this program, so nothing is written or removed there; move it away or "
+                  "use another target",
+                  path.string()));
+}
+
+Contents survey_run(const Folder& run, Facts facts) {
+  Contents below;
+  const auto recognise = [&](const Entry& entry) {
+    if (!is_folder(entry) || !is_checkpoint_folder_name(entry.name)) return false;
+    below += survey_checkpoint(existing(open_folder(run, entry.name)), facts);
+    ++below.checkpoints;
+    return true;
+  };
+  Contents contents = survey(run, facts, recognise);
+  return contents += below;
+}
+
+Contents survey_checkpoint(const Folder& checkpoint, Facts facts) {
+  Contents below;
+  const auto recognise = [&](const Entry& entry) {
+    if (is_folder(entry)) below += survey_torch_files(existing(open_folder(checkpoint, entry.name)), facts);
+    return is_folder(entry) ||
+           (is_file(entry) && (is_torch_file(entry.name) || is_manifest_or_temporary(entry.name)));
+  };
+  Contents contents = survey(checkpoint, facts, recognise);
+  return contents += below;
+}
+
+void check_rewritable(const Folder& checkpoint) {
+  (void)survey_checkpoint(checkpoint);
+  refuse_other_names(checkpoint);
 }
 
 std::uint64_t remove_manifests_of(const Folder& checkpoint) {
@@ -122,6 +173,16 @@ std::uint64_t remove_surveyed_checkpoint(const Folder& run, const std::string& n
   }
   removed += remove_torch_files(checkpoint);
   remove_folder(run, name);
+  return removed;
+}
+
+std::uint64_t remove_surveyed_run(const Folder& directory, const std::string& name) {
+  const Folder run = existing(open_folder(directory, name));
+  std::uint64_t removed = 0;
+  for (const Entry& entry : entries_of(run, Facts::kKinds))
+    removed += remove_surveyed_checkpoint(run, entry.name);
+  remove_folder(directory, name);
+  sync_folder(directory);
   return removed;
 }
 

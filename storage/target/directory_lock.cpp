@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <system_error>
 
 #include "storage/errors.h"
 #include "storage/uninterrupted.h"
@@ -52,11 +53,28 @@ void write_holder(int lock, const std::filesystem::path& path) {
   }
 }
 
+// A file of another name too would be written to elsewhere.
+void check_own_file(int lock, const std::filesystem::path& path) {
+  struct stat facts {};
+  if (fstat(lock, &facts) != 0) throw_last_error("examine", path);
+  if (S_ISREG(facts.st_mode) && facts.st_nlink <= 1) return;
+  throw UnsuitableTarget(
+      fmt::format("{} is {} where this program keeps its lock; remove it or use another target",
+                  path.string(), S_ISREG(facts.st_mode) ? "a hard link to another file" : "no file"));
+}
+
 Descriptor open_lock(const Folder& folder, const std::filesystem::path& path) {
-  constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   Descriptor lock(
       uninterrupted([&] { return openat(folder.descriptor.get(), kLockFile, flags, kLockMode); }));
-  if (lock.valid()) return lock;
+  if (lock.valid()) {
+    check_own_file(lock.get(), path);
+    return lock;
+  }
+  if (errno == EISDIR || errno == ENXIO) {
+    throw UnsuitableTarget(fmt::format(
+        "{} is no file, where this program keeps its lock; remove it or use another target", path.string()));
+  }
   if (errno == ELOOP) {
     throw UnsuitableTarget(
         fmt::format("{} is a link; a lock that lies elsewhere protects nothing", path.string()));
@@ -70,6 +88,21 @@ LockFile identity_of(int lock, const std::filesystem::path& path) {
   struct stat facts {};
   if (fstat(lock, &facts) != 0) throw_last_error("examine", path);
   return {facts.st_dev, facts.st_ino};
+}
+
+// Whether the folder still has this file under the lock's name: `clean` removes the lock it holds, and a lock
+// on a file that is gone keeps nobody out.
+bool is_still_there(const Folder& folder, const LockFile& file) {
+  struct stat named {};
+  return fstatat(folder.descriptor.get(), kLockFile, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         LockFile(named.st_dev, named.st_ino) == file;
+}
+
+[[noreturn]] void refuse_lockless(const std::filesystem::path& path) {
+  throw UnsuitableTarget(
+      fmt::format("{} cannot be locked: {}; the file system needs locks (on NFS, a server that offers them, "
+                  "and no mount option nolock)",
+                  path.string(), std::system_category().message(errno)));
 }
 
 // To flock(2) a second descriptor of the same process is as foreign as another process's, so that who holds
@@ -101,7 +134,12 @@ DirectoryLock::DirectoryLock(const Folder& folder) {
   if (found == held.by_file.end()) {
     if (uninterrupted([&] { return flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0) {
       if (errno == EWOULDBLOCK) refuse_held_lock(lock.get(), path);
+      if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) refuse_lockless(path);
       throw_last_error("lock", path);
+    }
+    if (!is_still_there(folder, file)) {
+      throw std::system_error(ENOENT, std::system_category(),
+                              fmt::format("{} was removed while it was being locked", path.string()));
     }
     write_holder(lock.get(), path);
     found = held.by_file.try_emplace(file, HeldLock{.descriptor = std::move(lock)}).first;

@@ -13,12 +13,14 @@ inline constexpr const char* kLockFile = ".lock";
 
 // A process's share in the lock of a marked directory: flock(2) on its lock file, into which the process that
 // takes it writes its pid, host and time. Whoever takes it again in the same process shares it, and it goes
-// with the last of them, in whatever order they go. The file stays, since removing it would let two runs each
-// lock a file of that name. Any thread.
+// with the last of them, in whatever order they go. The file stays but where `clean` takes away all there is,
+// under the lock: who then locks what was removed finds out, and has no lock. Any thread.
 class DirectoryLock {
  public:
   DirectoryLock() = default;  // no share
-  // UnsuitableTarget when another process holds it, with what that process wrote.
+  // UnsuitableTarget when another process holds it, with what that process wrote; when the file system has no
+  // locks; when the name is a link or no file. std::system_error ENOENT when the folder or the file went
+  // meanwhile: try again from the folder on.
   explicit DirectoryLock(const Folder& folder);
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept : file_(std::exchange(other.file_, std::nullopt)) {}

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -41,6 +42,59 @@ bool is_dots(std::string_view name) {
   return name == "." || name == "..";
 }
 
+// Whether something is mounted at `name` below the folder, bind mounts of the same file system too; empty
+// where this kernel does not say.
+std::optional<bool> mounted_at(int folder, const char* name) {
+  struct statx facts {};
+  constexpr int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  if (statx(folder, name, flags, STATX_TYPE, &facts) != 0) return std::nullopt;
+  if ((facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
+  return (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// An older kernel gives away at least that a folder is another file system's.
+bool is_other_device(int parent, int folder) {
+  struct stat above {};
+  struct stat below {};
+  return fstat(parent, &above) == 0 && fstat(folder, &below) == 0 && above.st_dev != below.st_dev;
+}
+
+// False: the entry is gone.
+bool examine(const Folder& folder, const dirent& found, Facts facts, Entry& entry) {
+  if (facts == Facts::kKinds && found.d_type != DT_UNKNOWN) {
+    entry.facts.st_mode = DTTOIF(found.d_type);
+    return true;
+  }
+  const int parent = folder.descriptor.get();
+  if (fstatat(parent, found.d_name, &entry.facts, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return false;
+    throw_last_error("stat", folder.path / entry.name);
+  }
+  entry.mount_point = facts == Facts::kAll && mounted_at(parent, found.d_name).value_or(false);
+  return true;
+}
+
+[[noreturn]] void refuse_in_place_of_file(const std::filesystem::path& path) {
+  throw UnsuitableTarget(
+      fmt::format("{} is no file, where this program keeps one of its own; remove it or use another target",
+                  path.string()));
+}
+
+// Empty where nothing has that name.
+std::optional<mode_t> mode_of(const Folder& folder, const std::string& name) {
+  struct stat facts {};
+  if (fstatat(folder.descriptor.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0) return facts.st_mode;
+  if (errno == ENOENT) return std::nullopt;
+  throw_last_error("stat", folder.path / name);
+}
+
+void remove_older(const Folder& folder, const std::string& name) {
+  const std::optional<mode_t> mode = mode_of(folder, name);
+  if (!mode.has_value()) return;
+  if (!S_ISREG(*mode)) refuse_in_place_of_file(folder.path / name);
+  remove_file(folder, name);
+}
+
 void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
   while (!text.empty()) {
     const ssize_t count = uninterrupted([&] { return write(descriptor, text.data(), text.size()); });
@@ -58,9 +112,18 @@ void throw_last_error(const std::string& action, const std::filesystem::path& pa
 
 Folder open_folder(const Folder& parent, const std::string& name) {
   Folder folder{Descriptor(), parent.path / name};
-  folder.descriptor =
-      Descriptor(uninterrupted([&] { return openat(parent.descriptor.get(), name.c_str(), kFolderFlags); }));
-  if (folder.exists() || errno == ENOENT) return folder;
+  const int above = parent.descriptor.get();
+  folder.descriptor = Descriptor(uninterrupted([&] { return openat(above, name.c_str(), kFolderFlags); }));
+  if (folder.exists()) {
+    if (mounted_at(above, name.c_str()).value_or(is_other_device(above, folder.descriptor.get()))) {
+      throw UnsuitableTarget(
+          fmt::format("{} is a mount point where this program keeps a folder of its own; unmount it, or use "
+                      "what is mounted there as a target of its own",
+                      folder.path.string()));
+    }
+    return folder;
+  }
+  if (errno == ENOENT) return folder;
   if (errno == ELOOP || errno == ENOTDIR) {
     throw UnsuitableTarget(
         fmt::format("{} is a link or a file where this program keeps a folder of its own; remove it or use "
@@ -82,7 +145,7 @@ Folder make_folder(const Folder& parent, const std::string& name) {
   return existing(open_folder(parent, name));
 }
 
-std::vector<Entry> entries_of(const Folder& folder) {
+std::vector<Entry> entries_of(const Folder& folder, Facts facts) {
   const auto stream = stream_of(folder);
   std::vector<Entry> entries;
   for (;;) {
@@ -91,11 +154,8 @@ std::vector<Entry> entries_of(const Folder& folder) {
         readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is ours alone
     if (next == nullptr) break;
     if (is_dots(next->d_name)) continue;
-    Entry entry{next->d_name, {}};
-    if (fstatat(folder.descriptor.get(), next->d_name, &entry.facts, AT_SYMLINK_NOFOLLOW) != 0) {
-      throw_last_error("stat", folder.path / entry.name);
-    }
-    entries.push_back(std::move(entry));
+    Entry entry{.name = next->d_name};
+    if (examine(folder, *next, facts, entry)) entries.push_back(std::move(entry));
   }
   if (errno != 0) throw_last_error("list", folder.path);
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
@@ -118,7 +178,8 @@ void remove_folder(const Folder& parent, const std::string& name) {
 
 void write_synced(const Folder& folder, const std::string& name, std::string_view text) {
   const std::filesystem::path path = folder.path / name;
-  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+  remove_older(folder, name);
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   Descriptor file(
       uninterrupted([&] { return openat(folder.descriptor.get(), name.c_str(), flags, kFileMode); }));
   if (!file.valid()) throw_last_error("create", path);
@@ -130,6 +191,10 @@ void write_synced(const Folder& folder, const std::string& name, std::string_vie
 void publish(const Folder& folder, const std::string& temporary, const std::string& name,
              std::string_view text) {
   const int parent = folder.descriptor.get();
+  // Renaming would replace a link or a pipe without a word; a folder it refuses.
+  const mode_t older = mode_of(folder, name).value_or(S_IFREG);
+  if (!S_ISREG(older) && !S_ISDIR(older)) refuse_in_place_of_file(folder.path / name);
+  remove_older(folder, temporary);
   try {
     write_synced(folder, temporary, text);
     if (renameat(parent, temporary.c_str(), parent, name.c_str()) != 0)
@@ -139,6 +204,10 @@ void publish(const Folder& folder, const std::string& temporary, const std::stri
     throw;
   }
   sync_folder(folder);
+}
+
+bool is_own_file(const struct stat& facts) {
+  return S_ISREG(facts.st_mode) && facts.st_nlink == 1;
 }
 
 std::string read_small_file(int descriptor, const std::filesystem::path& path) {

@@ -22,7 +22,7 @@ struct Folder {
 // All throw std::system_error with the path where the system refuses.
 
 // The folder `name` below `parent`; one that does not exist() when nothing has that name. UnsuitableTarget
-// when the name is a link or no folder.
+// when the name is a link, no folder, or where another file system (or another folder) is mounted.
 [[nodiscard]] Folder open_folder(const Folder& parent, const std::string& name);
 
 // The folder itself, or std::system_error (ENOENT) when it does not exist.
@@ -33,17 +33,25 @@ struct Folder {
 
 struct Entry {
   std::string name;
-  struct stat facts {};  // of the entry itself, not of what a link leads to
+  struct stat facts {};      // of the entry itself, not of what a link leads to
+  bool mount_point = false;  // something is mounted there; where the kernel says so (Linux 5.8)
 };
 
-// All entries but . and .., by name.
-[[nodiscard]] std::vector<Entry> entries_of(const Folder& folder);
+// How much is asked of the file system for each entry.
+enum class Facts {
+  kAll,
+  kKinds,  // facts.st_mode's file type alone, which the folder itself says on most file systems
+};
+
+// All entries but . and .., by name. Whoever removes meanwhile is no error: what is gone is left out.
+[[nodiscard]] std::vector<Entry> entries_of(const Folder& folder, Facts facts = Facts::kAll);
 
 void sync_folder(const Folder& folder);
 void remove_file(const Folder& folder, const std::string& name);
 void remove_folder(const Folder& parent, const std::string& name);
 
-// A new file of that name with that text, synced; an older one of that name is replaced. The folder is not
+// A new file of that name with that text, synced. An older file of that name is unlinked, never written to
+// (it may have another name elsewhere); anything else of that name is UnsuitableTarget. The folder is not
 // synced.
 void write_synced(const Folder& folder, const std::string& name, std::string_view text);
 
@@ -54,6 +62,10 @@ void publish(const Folder& folder, const std::string& temporary, const std::stri
 
 // The text of a file of at most 4096 bytes.
 [[nodiscard]] std::string read_small_file(int descriptor, const std::filesystem::path& path);
+
+// Whether it is a regular file that has this name alone: what may be written to without changing a file
+// elsewhere.
+[[nodiscard]] bool is_own_file(const struct stat& facts);
 
 // The system's last error as an exception that names the path.
 [[noreturn]] void throw_last_error(const std::string& action, const std::filesystem::path& path);

@@ -8,18 +8,17 @@
 
 #include <cerrno>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "storage/errors.h"
-#include "storage/target/checkpoint_removal.h"
-#include "storage/uninterrupted.h"
+#include "storage/target/directory_survey.h"
 
 namespace ckptsim::storage {
 namespace {
 
-constexpr const char* kDirectory = "ckptsim";
-constexpr const char* kMarker = ".ckptsim-directory";
-constexpr const char* kMarkerTemporary = ".ckptsim-directory.tmp";
-constexpr const char* kMarkerText = "{\"schema\":\"ckptsim.target/1\"}\n";
+// How often a folder that `clean` takes away meanwhile is made again.
+constexpr int kMostAttempts = 10;
 
 // Runs a step of taking possession; what the system says about a target that cannot be written is the
 // target's fault.
@@ -37,7 +36,7 @@ auto on_writable_target(const std::filesystem::path& target, Step step) {
           fmt::format("target {} may not be written by this user ({}); change its owner or mode",
                       target.string(), error.what()));
     }
-    if (error.code() == std::errc::no_space_on_device) {
+    if (error.code() == std::errc::no_space_on_device || error.code().value() == EDQUOT) {
       throw UnsuitableTarget(
           fmt::format("target {} is full ({}); free some space", target.string(), error.what()));
     }
@@ -45,54 +44,8 @@ auto on_writable_target(const std::filesystem::path& target, Step step) {
   }
 }
 
-// The target itself may be a link: it is the user's word, and nothing in it is removed.
-Folder open_target(const std::filesystem::path& target) {
-  Folder folder{Descriptor(), target};
-  folder.descriptor =
-      Descriptor(uninterrupted([&] { return open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (folder.exists()) return folder;
-  if (errno == ENOENT) {
-    throw UnsuitableTarget(
-        fmt::format("target {} does not exist; make the folder or mount the drive first", target.string()));
-  }
-  if (errno == ENOTDIR) {
-    throw UnsuitableTarget(
-        fmt::format("target {} is not a directory; name a folder on the drive", target.string()));
-  }
-  throw_last_error("open", target);
-}
-
-// True when it carries the marker; false when it is empty and may be adopted. UnsuitableTarget otherwise.
-bool is_marked(const Folder& folder) {
-  const std::filesystem::path path = folder.path / kMarker;
-  constexpr int kMarkerFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-  const Descriptor marker(
-      uninterrupted([&] { return openat(folder.descriptor.get(), kMarker, kMarkerFlags); }));
-  if (marker.valid()) {
-    if (read_small_file(marker.get(), path) == kMarkerText) return true;
-    throw UnsuitableTarget(
-        fmt::format("{} is not the marker that this version writes; use another target", path.string()));
-  }
-  if (errno == ELOOP) throw UnsuitableTarget(fmt::format("{} is a link; remove it", path.string()));
-  if (errno != ENOENT) throw_last_error("open", path);
-  for (const Entry& entry : entries_of(folder)) {
-    // What a run leaves that is killed, or still busy, between its lock and its marker.
-    const bool ours =
-        S_ISREG(entry.facts.st_mode) && (entry.name == kLockFile || entry.name == kMarkerTemporary);
-    if (!ours) {
-      throw UnsuitableTarget(
-          fmt::format("{} holds {} but no marker of this program ({}), so it is left alone; rename "
-                      "it or use another target",
-                      folder.path.string(), entry.name, kMarker));
-    }
-  }
-  return false;
-}
-
 void check_run_name(std::string_view run) {
-  const bool plain = !run.empty() && run.front() != '.' && run.find('/') == std::string_view::npos &&
-                     run.find('\0') == std::string_view::npos;
-  if (!plain) {
+  if (!is_run_name(run)) {
     throw UnsuitableTarget(
         fmt::format("a run named \"{}\" cannot have a folder of that name; no slash, no leading dot", run));
   }
@@ -103,7 +56,7 @@ Folder open_run(const Folder& directory, std::string_view run) {
   return open_folder(directory, std::string(run));
 }
 
-Folder open_checkpoint(const Folder& directory, std::string_view run, int checkpoint) {
+Folder checkpoint_below(const Folder& directory, std::string_view run, int checkpoint) {
   const Folder run_folder = open_run(directory, run);
   const std::string name = checkpoint_folder_name(checkpoint);
   if (!run_folder.exists()) return {Descriptor(), run_folder.path / name};
@@ -112,50 +65,71 @@ Folder open_checkpoint(const Folder& directory, std::string_view run, int checkp
 
 }  // namespace
 
-MarkedDirectory::MarkedDirectory(const std::filesystem::path& target) : path_(target / kDirectory) {
+MarkedDirectory::MarkedDirectory(const std::filesystem::path& target) : path_(target / kMarkedDirectory) {
   const Folder target_folder = open_target(target);
   on_writable_target(target, [&] {
-    directory_ = make_folder(target_folder, kDirectory);
-    // Before the lock: a folder that is not ours does not even get a lock file.
-    (void)is_marked(directory_);
-    lock_ = DirectoryLock(directory_);
-    if (!is_marked(directory_)) publish(directory_, kMarkerTemporary, kMarker, kMarkerText);
+    for (int attempt = 1;; ++attempt) {
+      try {
+        return take_possession(target_folder);
+      } catch (const std::system_error& error) {
+        if (error.code() != std::errc::no_such_file_or_directory || attempt == kMostAttempts) throw;
+      }
+    }
   });
+}
+
+// ENOENT: the folder or its lock went between two steps, by another process's `clean`.
+void MarkedDirectory::take_possession(const Folder& target) {
+  directory_ = make_folder(target, kMarkedDirectory);
+  // Before the lock: a folder that is not ours does not even get a lock file.
+  if (marking_of(directory_) == Marking::kForeign) refuse_unmarked(directory_);
+  lock_ = DirectoryLock(directory_);
+  if (marking_of(directory_) != Marking::kMarked) publish(directory_, kMarkerTemporary, kMarker, kMarkerText);
 }
 
 MarkedDirectory::~MarkedDirectory() = default;
 
 std::filesystem::path MarkedDirectory::checkpoint_path(const std::filesystem::path& target,
                                                        std::string_view run, int checkpoint) {
-  return target / kDirectory / run / checkpoint_folder_name(checkpoint);
+  return target / kMarkedDirectory / run / checkpoint_folder_name(checkpoint);
 }
 
-std::uint64_t MarkedDirectory::run_bytes(std::string_view run) const {
+Folder MarkedDirectory::open_checkpoint(const std::filesystem::path& target, std::string_view run,
+                                        int checkpoint) {
+  const Folder directory = existing(open_folder(open_target(target), kMarkedDirectory));
+  return existing(checkpoint_below(directory, run, checkpoint));
+}
+
+Contents MarkedDirectory::run_contents(std::string_view run) const {
   const Folder folder = open_run(directory_, run);
-  return folder.exists() ? survey_run(folder) : 0;
+  return folder.exists() ? survey_run(folder) : Contents{};
 }
 
-std::uint64_t MarkedDirectory::run_bytes_under(const std::filesystem::path& target, std::string_view run) {
-  const Folder directory = open_folder(open_target(target), kDirectory);
-  if (!directory.exists()) return 0;
+Contents MarkedDirectory::survey(const std::filesystem::path& target, std::string_view run) {
+  const Folder directory = open_folder(open_target(target), kMarkedDirectory);
+  if (!directory.exists()) return {};
+  if (marking_of(directory) == Marking::kForeign) refuse_unmarked(directory);
+  (void)survey_directory(directory);
   const Folder folder = open_run(directory, run);
-  return folder.exists() ? survey_run(folder) : 0;
+  return folder.exists() ? survey_run(folder) : Contents{};
+}
+
+std::uint64_t MarkedDirectory::remove_strays() {
+  const std::vector<std::string> strays = survey_directory(directory_).strays;
+  for (const std::string& name : strays)
+    remove_file(directory_, name);
+  return strays.size();
 }
 
 std::uint64_t MarkedDirectory::remove_run(std::string_view run) {
   const Folder folder = open_run(directory_, run);
   if (!folder.exists()) return 0;
   (void)survey_run(folder);
-  std::uint64_t removed = 0;
-  for (const Entry& entry : entries_of(folder))
-    removed += remove_surveyed_checkpoint(folder, entry.name);
-  remove_folder(directory_, std::string(run));
-  sync_folder(directory_);
-  return removed;
+  return remove_surveyed_run(directory_, std::string(run));
 }
 
 void MarkedDirectory::remove_checkpoint(std::string_view run, int checkpoint) {
-  const Folder folder = open_checkpoint(directory_, run, checkpoint);
+  const Folder folder = checkpoint_below(directory_, run, checkpoint);
   if (!folder.exists()) return;
   (void)survey_checkpoint(folder);
   const Folder run_folder = open_run(directory_, run);
@@ -170,8 +144,10 @@ void MarkedDirectory::make_checkpoint_folder(std::string_view run, int checkpoin
 }
 
 void MarkedDirectory::remove_manifests(std::string_view run, int checkpoint) {
-  const Folder folder = open_checkpoint(directory_, run, checkpoint);
-  if (folder.exists()) (void)remove_manifests_of(folder);
+  const Folder folder = checkpoint_below(directory_, run, checkpoint);
+  if (!folder.exists()) return;
+  check_rewritable(folder);
+  (void)remove_manifests_of(folder);
 }
 
 void MarkedDirectory::publish_manifest(std::string_view run, int checkpoint, std::string_view file,
@@ -179,13 +155,22 @@ void MarkedDirectory::publish_manifest(std::string_view run, int checkpoint, std
   if (!is_manifest(file) || file.find('/') != std::string_view::npos) {
     throw std::invalid_argument(fmt::format("a manifest is named manifest*.json, not {}", file));
   }
-  const Folder folder = existing(open_checkpoint(directory_, run, checkpoint));
+  const Folder folder = existing(checkpoint_below(directory_, run, checkpoint));
   publish(folder, manifest_temporary(file), std::string(file), text);
 }
 
 bool MarkedDirectory::is_marked_folder(const std::filesystem::path& folder) {
   struct stat facts {};
   return lstat((folder / kMarker).c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+std::filesystem::path MarkedDirectory::marked_folder_around(const std::filesystem::path& path) {
+  // Absolute first: of a relative path that does not exist nothing would be made absolute.
+  std::filesystem::path folder = std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  for (; folder != folder.root_path(); folder = folder.parent_path()) {
+    if (is_marked_folder(folder)) return folder;
+  }
+  return {};
 }
 
 void MarkedDirectory::prove_trim() {

@@ -25,16 +25,25 @@ std::error_code outcome(int result) {
 }
 
 int open_flags(OpenMode mode, Caching caching) {
-  int flags = O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
+  int flags = O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   if (mode == OpenMode::kNew) flags |= O_EXCL;
   if (mode == OpenMode::kTruncate) flags |= O_TRUNC;
   if (caching == Caching::kDirect) flags |= O_DIRECT;
   return flags;
 }
 
-std::error_code sync_directory(const std::string& path) {
+// Before the open, which would cut it. A link is the open's to refuse.
+std::error_code refuse_older(int folder, const char* path) {
+  struct stat facts {};
+  if (fstatat(folder, path, &facts, AT_SYMLINK_NOFOLLOW) != 0) return {};  // the open says what is wrong
+  if (S_ISLNK(facts.st_mode) || S_ISDIR(facts.st_mode)) return {};
+  if (!S_ISREG(facts.st_mode)) return {EINVAL, std::system_category()};
+  return facts.st_nlink > 1 ? std::error_code(EMLINK, std::system_category()) : std::error_code();
+}
+
+std::error_code sync_directory(int folder, const std::string& path) {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
-  const Descriptor directory(uninterrupted([&] { return ::open(path.c_str(), flags); }));
+  const Descriptor directory(uninterrupted([&] { return openat(folder, path.c_str(), flags); }));
   if (!directory.valid()) return last_error();
   return outcome(fsync(directory.get()));
 }
@@ -59,7 +68,7 @@ std::error_code write_back(int descriptor) {
 std::error_code OpenFiles::carry_out(const Request& request) {
   if (request.kind == Request::Kind::kOpen) return open(request);
   if (request.kind == Request::Kind::kOpenToRead) return open_to_read(request);
-  if (request.kind == Request::Kind::kSyncDirectory) return sync_directory(request.path);
+  if (request.kind == Request::Kind::kSyncDirectory) return sync_directory(request.folder, request.path);
 
   OpenFile* const file = find(request.file);
   if (file == nullptr) return {EBADF, std::system_category()};
@@ -96,8 +105,12 @@ OpenFiles::OpenFile* OpenFiles::find(int file) noexcept {
 
 std::error_code OpenFiles::open(const Request& request) {
   check(find(request.file) == nullptr, "a file's number is used again only after it was closed");
+  const char* const path = request.path.c_str();
+  if (request.mode != OpenMode::kNew) {
+    if (const std::error_code error = refuse_older(request.folder, path)) return error;
+  }
   const int flags = open_flags(request.mode, caching_);
-  Descriptor descriptor(uninterrupted([&] { return ::open(request.path.c_str(), flags, kFileMode); }));
+  Descriptor descriptor(uninterrupted([&] { return openat(request.folder, path, flags, kFileMode); }));
   if (!descriptor.valid()) return last_error();
   files_.push_back({request.file, std::move(descriptor), TailPage::kNotCached});
   return {};
@@ -108,7 +121,7 @@ std::error_code OpenFiles::open_to_read(const Request& request) {
   check(find(request.file) == nullptr, "a file's number is used again only after it was closed");
   const int flags =
       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (caching_ == Caching::kDirect ? O_DIRECT : 0);
-  Descriptor descriptor(uninterrupted([&] { return ::open(request.path.c_str(), flags); }));
+  Descriptor descriptor(uninterrupted([&] { return openat(request.folder, request.path.c_str(), flags); }));
   if (!descriptor.valid()) return last_error();
   struct stat status {};
   if (fstat(descriptor.get(), &status) != 0) return last_error();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstdint>
 #include <string>
 
@@ -7,7 +9,8 @@
 
 namespace ckptsim::storage {
 
-// What a file is expected to be when it is opened for writing.
+// What a file is expected to be when it is opened for writing. An older file that is no regular one is EINVAL
+// (ELOOP for a link), one that has another name elsewhere is EMLINK: neither is touched.
 enum class OpenMode {
   kNew,        // must not exist (O_EXCL): a first pass always meets new files
   kTruncate,   // an older file is cut to nothing by the open itself (O_TRUNC); a missing one is made
@@ -31,6 +34,10 @@ struct Request {
   };
   Kind kind = Kind::kClose;
   int file = 0;
+  // An open folder (kept open by the caller) that `path` starts from; its last component is then all there is
+  // to follow, so that nothing that takes the place of a folder above it leads elsewhere. AT_FDCWD: the
+  // working directory.
+  int folder = AT_FDCWD;
   std::string path;
   OpenMode mode = OpenMode::kNew;
   std::uint64_t offset = 0;

@@ -41,18 +41,25 @@ class TargetActivity {
   [[nodiscard]] std::optional<Waiting> waiting_for() const;
 
  private:
+  // As a request names it.
+  struct Place {
+    int folder = 0;
+    std::string path;
+  };
+  [[nodiscard]] static std::string whole_path(const Place& place);
+
   struct Pending {
     Request::Kind kind;
     int file;
     std::uint64_t offset;
-    std::string path;  // of a folder; a file's is in paths_
+    Place place;  // of a folder; a file's is in places_
     Clock::Time since;
   };
 
   std::atomic<std::uint64_t> calls_{0};
   mutable std::mutex mutex_;  // held for a few instructions, never over a system call
   std::deque<Pending> pending_;
-  std::map<int, std::string> paths_;  // by number, of files that are open or being opened
+  std::map<int, Place> places_;  // by number, of files that are open or being opened
   bool submitting_ = false;
 };
 

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 #include "storage/torch/crc32.h"
 #include "storage/torch/input_file.h"
 #include "storage/torch/pickle_reader.h"
@@ -20,10 +21,15 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} * 1024;
 
-using RecordsByName = std::unordered_map<std::string_view, const ArchiveRecord*>;
+// Ordered, since names can be made up to collide in a hash.
+using RecordsByName = std::map<std::string_view, const ArchiveRecord*>;
 
 // read_pickle() knows offsets in the pickle, not the file's name.
 PickleContents read_pickle_at(const ByteSource& file, const ArchiveRecord& record) {
+  if (record.bytes > kMostPickleBytes) {
+    file.fail(record.payload_offset,
+              fmt::format("a pickle of {} bytes; at most {} are read", record.bytes, kMostPickleBytes));
+  }
   const std::string pickle = file.read_string(record.payload_offset, record.bytes);
   try {
     return read_pickle(pickle);
@@ -36,14 +42,16 @@ void check_storage(const ByteSource& file, const RecordsByName& records, const A
   const std::string name = "data/" + tensor.storage_key;
   const auto found = records.find(name);
   if (found == records.end()) {
-    file.fail(0, fmt::format("no record {} for the tensor '{}'", name, tensor.name));
+    file.fail(0, fmt::format("no record {} for the tensor '{}'", printable_beginning(name),
+                             printable_beginning(tensor.name)));
   }
   const std::uint64_t element_bytes = storage_element_bytes(tensor.storage_class);
   const ArchiveRecord& record = *found->second;
   if (record.bytes % element_bytes != 0 || record.bytes / element_bytes != tensor.storage_elements) {
-    file.fail(record.header_offset,
-              fmt::format("{} has {} bytes, the tensor '{}' needs {} elements of {}", name, record.bytes,
-                          tensor.name, tensor.storage_elements, element_bytes));
+    file.fail(
+        record.header_offset,
+        fmt::format("{} has {} bytes, the tensor '{}' needs {} elements of {}", printable_beginning(name),
+                    record.bytes, printable_beginning(tensor.name), tensor.storage_elements, element_bytes));
   }
 }
 

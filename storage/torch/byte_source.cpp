@@ -5,11 +5,19 @@
 #include <cstring>
 
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::storage::torch {
+namespace {
+
+// A problem tells of names, which a file can make as long as it likes.
+constexpr std::size_t kLongestProblem = 1000;
+
+}  // namespace
 
 void fail_at(std::string_view file, std::uint64_t offset, const std::string& problem) {
-  throw FormatError(fmt::format("{}: at {}: {}", file, offset, problem));
+  throw FormatError(
+      fmt::format("{}: at {}: {}", file, offset, printable_beginning(problem, kLongestProblem)));
 }
 
 void ByteSource::read(std::uint64_t offset, std::span<std::byte> out) const {

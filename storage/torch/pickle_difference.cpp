@@ -5,16 +5,20 @@
 
 #include <variant>
 
+#include "storage/text/printable.h"
+
 namespace ckptsim::storage::torch {
 namespace {
 
 std::string words(const ArchiveTensor& tensor) {
-  return fmt::format("'{}', a {} of shape [{}]", tensor.name, tensor.storage_class,
+  return fmt::format("'{}', a {} of shape [{}]", printable_beginning(tensor.name), tensor.storage_class,
                      fmt::join(tensor.shape, ", "));
 }
 
 std::string words(const std::string& name, const std::variant<std::int64_t, std::string>& value) {
-  return std::visit([&](const auto& held) { return fmt::format("'{}' = {}", name, held); }, value);
+  return fmt::format(
+      "'{}' = {}", printable_beginning(name),
+      std::visit([](const auto& held) { return printable_beginning(fmt::to_string(held)); }, value));
 }
 
 ArchiveTensor as_read(const std::string& name, const TensorSpec& tensor) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 #include "storage/torch/little_endian.h"
 #include "storage/torch/pickle_opcodes.h"
 #include "storage/torch/pickle_reader.h"
@@ -13,10 +13,17 @@
 namespace ckptsim::storage::torch {
 namespace {
 
-constexpr std::size_t kMostDimensions = 64;  // as torch's own limit
-constexpr std::size_t kLongestStorageKey = 64;
+constexpr std::size_t kMostCopies = 64;  // of each byte of the pickle, on average
 
 }  // namespace
+
+PickleMachine::PickleMachine(std::string_view pickle)
+    : pickle_(pickle), budget_bytes_(pickle.size() * kMostCopies) {
+  if (pickle.size() > kMostPickleBytes) {
+    fail(fmt::format("{} bytes, more than the {} that a pickle of tensors in dicts may have", pickle.size(),
+                     kMostPickleBytes));
+  }
+}
 
 PickleObject::Number PickleMachine::run() {
   if (take(2) != std::string_view("\x80\x02", 2)) {
@@ -74,7 +81,7 @@ bool PickleMachine::step_value(char opcode) {
 bool PickleMachine::step_container(char opcode) {
   switch (opcode) {
     case kMark:
-      push(PickleObject::Mark{});
+      stack_.push_back(kMarkOnStack);
       return true;
     case kEmptyDict:
       push(PickleObject::Dict{});
@@ -121,15 +128,42 @@ bool PickleMachine::step_memo(char opcode) {
   }
   const std::uint32_t slot = is_long ? take_integer<std::uint32_t>() : take_integer<std::uint8_t>();
   if (opcode == kBinPut || opcode == kLongBinPut) {
-    memo_[slot] = top();
-    return true;
+    remember(slot);
+  } else {
+    recall(slot);
   }
-  const auto known = memo_.find(slot);
-  if (known == memo_.end()) {
+  return true;
+}
+
+// Picklers count their slots from 0, so that there are fewer than bytes.
+void PickleMachine::remember(std::uint32_t slot) {
+  if (slot >= pickle_.size()) {
+    fail("a memo slot beyond any that a pickle of this size fills");
+  }
+  const Number number = top();
+  if (slot >= memo_.size()) {
+    memo_.resize(std::size_t{slot} + 1, kMarkOnStack);
+  }
+  memo_[slot] = number;
+}
+
+void PickleMachine::recall(std::uint32_t slot) {
+  if (slot >= memo_.size() || memo_[slot] == kMarkOnStack) {
     fail("a reference to nothing");
   }
-  stack_.push_back(known->second);
-  return true;
+  stack_.push_back(memo_[slot]);
+}
+
+void PickleMachine::spend(std::size_t bytes) {
+  if (bytes > budget_bytes_) {
+    fail("names and values far longer than the pickle");
+  }
+  budget_bytes_ -= bytes;
+}
+
+void PickleMachine::spend_on(const ArchiveTensor& tensor) {
+  spend(sizeof(tensor) + tensor.storage_class.size() + tensor.storage_key.size() +
+        tensor.shape.size() * sizeof(tensor.shape.front()));
 }
 
 std::string_view PickleMachine::take(std::size_t bytes) {
@@ -167,12 +201,6 @@ std::int64_t PickleMachine::take_long() {
   return static_cast<std::int64_t>(load_little_endian<std::uint64_t>(extended));
 }
 
-template <typename Value>
-void PickleMachine::push(Value value) {
-  stack_.push_back(objects_.size());
-  objects_.push_back({std::move(value)});
-}
-
 PickleObject::Number PickleMachine::pop() {
   const Number number = top();
   stack_.pop_back();
@@ -180,31 +208,20 @@ PickleObject::Number PickleMachine::pop() {
 }
 
 PickleObject::Number PickleMachine::top() const {
-  if (stack_.empty()) {
+  if (stack_.empty() || stack_.back() == kMarkOnStack) {
     fail("nothing on the stack");
   }
   return stack_.back();
 }
 
 std::vector<PickleObject::Number> PickleMachine::pop_to_mark() {
-  const auto mark = std::find_if(stack_.rbegin(), stack_.rend(), [&](Number number) {
-    return std::holds_alternative<PickleObject::Mark>(objects_[number].value);
-  });
+  const auto mark = std::find(stack_.rbegin(), stack_.rend(), kMarkOnStack);
   if (mark == stack_.rend()) {
     fail("no mark on the stack");
   }
   std::vector<Number> items(mark.base(), stack_.end());
   stack_.erase(mark.base() - 1, stack_.end());
   return items;
-}
-
-template <typename Value>
-Value& PickleMachine::expect(Number number, std::string_view what) {
-  auto* value = std::get_if<Value>(&objects_[number].value);
-  if (value == nullptr) {
-    fail(fmt::format("not {}", what));
-  }
-  return *value;
 }
 
 void PickleMachine::push_global() {
@@ -214,9 +231,10 @@ void PickleMachine::push_global() {
                      (module == "collections" && name == "OrderedDict") ||
                      (module == "torch" && storage_element_bytes(name) != 0);
   if (!known) {
-    fail(fmt::format("the name {}.{}, which tensors in dicts do not need", module, name));
+    fail(fmt::format("the name {}.{}, which tensors in dicts do not need", printable_beginning(module),
+                     printable_beginning(name)));
   }
-  push(PickleObject::Global{module, name});
+  push(PickleObject::Global{name, module == "torch"});
 }
 
 void PickleMachine::push_tuple(std::size_t size) {
@@ -235,99 +253,6 @@ void PickleMachine::set_items(const std::vector<Number>& items) {
   }
   for (std::size_t i = 0; i < items.size(); i += 2) {
     dict.pairs.emplace_back(items[i], items[i + 1]);
-  }
-}
-
-// A persistent id: ('storage', class, key, location, elements).
-void PickleMachine::load_storage() {
-  const auto& id = expect<PickleObject::Tuple>(pop(), "a tuple as a persistent id");
-  if (id.items.size() != 5 || expect<std::string_view>(id.items[0], "a string") != "storage") {
-    fail("a persistent id that is no storage");
-  }
-  const auto& type = expect<PickleObject::Global>(id.items[1], "a storage class");
-  const std::string_view key = expect<std::string_view>(id.items[2], "a storage key");
-  (void)expect<std::string_view>(id.items[3], "a device");
-  const std::int64_t elements = expect<std::int64_t>(id.items[4], "a count of elements");
-  if (type.module != "torch" || key.size() > kLongestStorageKey || elements < 0) {
-    fail("a storage with a wrong class, key or size");
-  }
-  push(PickleObject::Storage{type.name, key, static_cast<std::uint64_t>(elements)});
-}
-
-void PickleMachine::reduce() {
-  const auto& arguments = expect<PickleObject::Tuple>(pop(), "a tuple of arguments");
-  const auto& function = expect<PickleObject::Global>(pop(), "a name to call");
-  if (function.name == "_rebuild_tensor_v2") {
-    push(rebuild_tensor(arguments));
-  } else if (function.name == "OrderedDict" && arguments.items.empty()) {
-    push(PickleObject::Dict{});
-  } else {
-    fail("a call that tensors in dicts do not need");
-  }
-}
-
-// (storage, offset, sizes, strides, requires_grad, backward hooks)
-ArchiveTensor PickleMachine::rebuild_tensor(const PickleObject::Tuple& arguments) {
-  if (arguments.items.size() != 6) {
-    fail("a tensor with a wrong number of parts");
-  }
-  const auto& storage = expect<PickleObject::Storage>(arguments.items[0], "a storage");
-  const std::int64_t offset = expect<std::int64_t>(arguments.items[1], "an offset");
-  (void)expect<bool>(arguments.items[4], "a truth value");
-  if (!expect<PickleObject::Dict>(arguments.items[5], "a dict of hooks").pairs.empty()) {
-    fail("a tensor with hooks");
-  }
-  ArchiveTensor tensor;
-  tensor.storage_class = storage.storage_class;
-  tensor.storage_key = storage.key;
-  tensor.storage_elements = storage.elements;
-  tensor.storage_offset = static_cast<std::uint64_t>(offset);
-  tensor.shape = dimensions(arguments.items[2], "a tuple of sizes");
-  const std::vector<std::int64_t> strides = dimensions(arguments.items[3], "a tuple of strides");
-  if (offset < 0 || strides.size() != tensor.shape.size()) {
-    fail("a tensor whose sizes and strides do not fit");
-  }
-  check_extent(tensor, strides);
-  return tensor;
-}
-
-std::vector<std::int64_t> PickleMachine::dimensions(Number tuple, std::string_view what) {
-  const auto& items = expect<PickleObject::Tuple>(tuple, what).items;
-  if (items.size() > kMostDimensions) {
-    fail("a tensor of too many dimensions");
-  }
-  std::vector<std::int64_t> values;
-  for (const Number item : items) {
-    values.push_back(expect<std::int64_t>(item, "an integer"));
-    if (values.back() < 0) {
-      fail("a negative size or stride");
-    }
-  }
-  return values;
-}
-
-// The last element lies at offset + sum of (size - 1) * stride. Everything stays below 2^63: no step
-// overflows.
-void PickleMachine::check_extent(const ArchiveTensor& tensor,
-                                 const std::vector<std::int64_t>& strides) const {
-  if (tensor.storage_offset > tensor.storage_elements) {
-    fail("a tensor that begins behind its storage");
-  }
-  if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) {
-    return;
-  }
-  std::uint64_t room = tensor.storage_elements - tensor.storage_offset;
-  if (room == 0) {
-    fail("a tensor that reaches behind its storage");
-  }
-  --room;
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    const auto steps = static_cast<std::uint64_t>(tensor.shape[i]) - 1;
-    const auto stride = static_cast<std::uint64_t>(strides[i]);
-    if (stride != 0 && steps > room / stride) {
-      fail("a tensor that reaches behind its storage");
-    }
-    room -= steps * stride;
   }
 }
 

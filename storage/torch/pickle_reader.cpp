@@ -2,22 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 
+#include "storage/text/printable.h"
 #include "storage/torch/pickle_machine.h"
 
 namespace ckptsim::storage::torch {
 namespace {
 
 constexpr std::size_t kDeepestDict = 64;
-// Joined names and values may repeat what the pickle holds once; a file of torch stays far below this factor.
-constexpr std::size_t kMostCopies = 64;
 
 // Turns nested dicts into lists of leaves.
 class Flattener {
  public:
-  Flattener(PickleMachine& machine, std::size_t pickle_bytes)
-      : machine_(machine), budget_bytes_(pickle_bytes * kMostCopies) {}
+  explicit Flattener(PickleMachine& machine) : machine_(machine) {}
 
   void flatten(PickleObject::Number number, const std::string& path, std::size_t depth) {
     PickleObject& object = machine_.object(number);
@@ -25,22 +25,27 @@ class Flattener {
       flatten_dict(*dict, path, depth);
     } else if (depth == 0) {
       machine_.fail("the file does not hold a dict");
-    } else if (const auto* tensor = std::get_if<ArchiveTensor>(&object.value)) {
-      contents_.tensors.push_back(*tensor);
+    } else if (const auto* tensor = std::get_if<std::unique_ptr<ArchiveTensor>>(&object.value)) {
+      machine_.spend_on(**tensor);
+      contents_.tensors.push_back(**tensor);
       contents_.tensors.back().name = path;
     } else if (const auto* integer = std::get_if<std::int64_t>(&object.value)) {
       contents_.scalars.emplace_back(path, *integer);
     } else if (const auto* flag = std::get_if<bool>(&object.value)) {
       contents_.scalars.emplace_back(path, std::int64_t{*flag});
     } else if (const auto* text = std::get_if<std::string_view>(&object.value)) {
-      spend(text->size());
+      machine_.spend(text->size());
       contents_.scalars.emplace_back(path, std::string(*text));
     } else {
-      machine_.fail(fmt::format("the value of '{}' is no tensor, integer, string or dict", path));
+      machine_.fail(
+          fmt::format("the value of '{}' is no tensor, integer, string or dict", printable_beginning(path)));
     }
   }
 
-  [[nodiscard]] PickleContents take() { return std::move(contents_); }
+  [[nodiscard]] PickleContents take() {
+    check_names();
+    return std::move(contents_);
+  }
 
  private:
   void flatten_dict(PickleObject::Dict& dict, const std::string& path, std::size_t depth) {
@@ -63,20 +68,25 @@ class Flattener {
     if (text == nullptr && integer == nullptr) {
       machine_.fail("a key that is neither string nor integer");
     }
-    spend(path.size() + (text != nullptr ? text->size() : sizeof(std::int64_t)));
+    machine_.spend(path.size() + (text != nullptr ? text->size() : sizeof(std::int64_t)));
     const std::string own = text != nullptr ? std::string(*text) : std::to_string(*integer);
     return depth == 0 ? own : path + "." + own;
   }
 
-  void spend(std::size_t bytes) {
-    if (bytes > budget_bytes_) {
-      machine_.fail("names and values far longer than the pickle");
+  // Sorted rather than hashed: names can be made up to collide.
+  void check_names() const {
+    std::vector<std::string_view> names;
+    for (const ArchiveTensor& tensor : contents_.tensors)
+      names.push_back(tensor.name);
+    for (const auto& [name, value] : contents_.scalars)
+      names.push_back(name);
+    std::sort(names.begin(), names.end());
+    if (const auto twin = std::adjacent_find(names.begin(), names.end()); twin != names.end()) {
+      machine_.fail(fmt::format("two values of the name '{}'", printable_beginning(*twin)));
     }
-    budget_bytes_ -= bytes;
   }
 
   PickleMachine& machine_;
-  std::size_t budget_bytes_;
   PickleContents contents_;
 };
 
@@ -85,7 +95,7 @@ class Flattener {
 PickleContents read_pickle(std::string_view pickle) {
   PickleMachine machine(pickle);
   const PickleObject::Number root = machine.run();
-  Flattener flattener(machine, pickle.size());
+  Flattener flattener(machine);
   flattener.flatten(root, {}, 0);
   return flattener.take();
 }

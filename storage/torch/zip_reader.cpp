@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
-#include <unordered_set>
-#include <utility>
 
+#include "storage/text/printable.h"
 #include "storage/torch/little_endian.h"
 #include "storage/torch/zip_format.h"
 
 namespace ckptsim::storage::torch {
 namespace {
+
+// A longer directory is refused before it costs memory.
+constexpr std::uint64_t kMostDirectoryBytes = std::uint64_t{256} << 20U;
 
 // The zip64 end record, which the locator in front of the classic one points at.
 ZipDirectory read_zip64_end(const ByteSource& file, std::uint64_t end_offset, std::string_view locator) {
@@ -66,11 +69,20 @@ ZipDirectory find_directory(const ByteSource& file) {
 
 namespace {
 
+std::string directory_bytes(const ByteSource& file, const ZipDirectory& directory) {
+  if (directory.bytes > kMostDirectoryBytes) {
+    file.fail(directory.offset,
+              fmt::format("a directory of {} bytes, more than the {} that millions of records need",
+                          directory.bytes, kMostDirectoryBytes));
+  }
+  return file.read_string(directory.offset, directory.bytes);
+}
+
 // Walks the central directory, which is in memory as a whole.
 class DirectoryParser {
  public:
   DirectoryParser(const ByteSource& file, const ZipDirectory& directory)
-      : file_(file), directory_(directory), bytes_(file.read_string(directory.offset, directory.bytes)) {}
+      : file_(file), directory_(directory), bytes_(directory_bytes(file, directory)) {}
 
   [[nodiscard]] std::vector<ArchiveRecord> parse() {
     if (directory_.entries > directory_.bytes / kDirectoryEntryBytes) {
@@ -158,6 +170,44 @@ class DirectoryParser {
   std::size_t at_ = 0;
 };
 
+std::vector<const ArchiveRecord*> sorted(const std::vector<ArchiveRecord>& records,
+                                         bool (*before)(const ArchiveRecord*, const ArchiveRecord*)) {
+  std::vector<const ArchiveRecord*> pointers;
+  pointers.reserve(records.size());
+  for (const ArchiveRecord& record : records) {
+    pointers.push_back(&record);
+  }
+  std::sort(pointers.begin(), pointers.end(), before);
+  return pointers;
+}
+
+// Sorted rather than hashed: names can be made up to collide.
+void check_names(const ByteSource& file, const std::vector<ArchiveRecord>& records) {
+  const auto by_name =
+      sorted(records, [](const auto* left, const auto* right) { return left->name < right->name; });
+  const auto twin =
+      std::adjacent_find(by_name.begin(), by_name.end(),
+                         [](const auto* left, const auto* right) { return left->name == right->name; });
+  if (twin != by_name.end()) {
+    file.fail((*twin)->header_offset, fmt::format("a second record {}", printable_beginning((*twin)->name)));
+  }
+}
+
+// Records that share bytes would make a small file one that takes for ever to read.
+void check_apart(const ByteSource& file, const std::vector<ArchiveRecord>& records) {
+  const auto by_offset = sorted(records, [](const auto* left, const auto* right) {
+    return left->header_offset < right->header_offset;
+  });
+  std::uint64_t end = 0;
+  for (const ArchiveRecord* record : by_offset) {
+    if (record->header_offset < end) {
+      file.fail(record->header_offset,
+                fmt::format("{} begins within another record", printable_beginning(record->name)));
+    }
+    end = record->payload_offset + record->bytes;
+  }
+}
+
 }  // namespace
 
 ZipContents read_directory(const ByteSource& file, const ZipDirectory& directory) {
@@ -169,16 +219,15 @@ ZipContents read_directory(const ByteSource& file, const ZipDirectory& directory
   const std::string& first = contents.records.front().name;
   contents.root = first.substr(0, first.find('/'));
   const std::string prefix = contents.root + "/";
-  std::unordered_set<std::string> names;
   for (ArchiveRecord& record : contents.records) {
     if (!record.name.starts_with(prefix)) {
-      file.fail(record.header_offset, fmt::format("{} is not in the folder {}", record.name, contents.root));
+      file.fail(record.header_offset,
+                fmt::format("{} is not in the folder {}", printable_beginning(record.name),
+                            printable_beginning(contents.root)));
     }
     record.name.erase(0, prefix.size());
-    if (!names.insert(record.name).second) {
-      file.fail(record.header_offset, fmt::format("a second record {}", record.name));
-    }
   }
+  check_names(file, contents.records);
   return contents;
 }
 
@@ -198,15 +247,15 @@ void read_local_header(const ByteSource& file, const ZipDirectory& directory, co
   const std::uint64_t at = record.header_offset;
   const std::uint64_t header_bytes = kLocalHeaderBytes + name.size();
   if (at > directory.offset || directory.offset - at < header_bytes) {
-    file.fail(at, fmt::format("no room for the header of {}", name));
+    file.fail(at, fmt::format("no room for the header of {}", printable_beginning(name)));
   }
   const std::optional<std::uint64_t> extra = extra_bytes_of(file.read_string(at, header_bytes), name);
   if (!extra.has_value()) {
-    file.fail(at, fmt::format("not the header of {}", name));
+    file.fail(at, fmt::format("not the header of {}", printable_beginning(name)));
   }
   record.payload_offset = at + header_bytes + *extra;
   if (record.payload_offset > directory.offset || record.bytes > directory.offset - record.payload_offset) {
-    file.fail(at, fmt::format("{} reaches into the directory", name));
+    file.fail(at, fmt::format("{} reaches into the directory", printable_beginning(name)));
   }
 }
 
@@ -216,6 +265,7 @@ ZipContents read_zip(const ByteSource& file) {
   for (ArchiveRecord& record : contents.records) {
     read_local_header(file, directory, contents.root, record);
   }
+  check_apart(file, contents.records);
   return contents;
 }
 

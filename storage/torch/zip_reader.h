@@ -18,8 +18,8 @@ struct ZipContents {
 };
 
 // The central directory of a torch.save archive, each entry checked against its local header and the file's
-// bounds. Throws FormatError for anything that torch does not write: compression, encryption, several disks,
-// comments.
+// bounds, no two records sharing a byte. Throws FormatError for anything that torch does not write:
+// compression, encryption, several disks, comments.
 [[nodiscard]] ZipContents read_zip(const ByteSource& file);
 
 // The steps of read_zip(), for who has a part of the file in memory at a time.

@@ -55,6 +55,7 @@ Completion FaultTarget::carry_out(Request& request, std::optional<std::uint64_t>
   Request real;
   real.kind = request.kind;
   real.file = request.file;
+  real.folder = request.folder;
   real.path = request.path;
   real.mode = request.mode;
   real.offset = request.offset;

@@ -1,4 +1,5 @@
 // What every backend promises, asked of each of them.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <string>
 #include <tuple>
 
+#include "storage/descriptor.h"
 #include "storage/drive/direct_io_probe.h"
 #include "storage/target/make_target.h"
 #include "tests/contract/target_cases.h"
@@ -275,6 +277,56 @@ TEST_P(StoringTarget, NeverFollowsALink) {
   EXPECT_EQ(driver().open(1, path("link"), OpenMode::kTruncate).error,
             std::errc::too_many_symbolic_link_levels);
   EXPECT_EQ(read_file(path("elsewhere")), "precious");
+}
+
+// A file with two names is changed under both.
+TEST_P(StoringTarget, NeverChangesAFileThatHasAnotherName) {
+  write_text(path("elsewhere"), "precious");
+  std::filesystem::create_hard_link(path("elsewhere"), path("file"));
+  for (const OpenMode mode : {OpenMode::kTruncate, OpenMode::kOverwrite, OpenMode::kNew}) {
+    const auto error = driver().open(1, path("file"), mode).error;
+    EXPECT_EQ(error, mode == OpenMode::kNew ? std::errc::file_exists : std::errc::too_many_links);
+    EXPECT_EQ(read_file(path("elsewhere")), "precious");
+  }
+}
+
+TEST_P(StoringTarget, OpensNothingButARegularFileToWriteAndDoesNotWaitForAReader) {
+  ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+  std::filesystem::create_directory(path("folder"));
+  for (const OpenMode mode : {OpenMode::kTruncate, OpenMode::kOverwrite, OpenMode::kNew}) {
+    EXPECT_TRUE(driver().open(1, path("fifo"), mode).error);
+    EXPECT_TRUE(driver().open(1, path("folder"), mode).error);
+  }
+}
+
+// A rank opens its checkpoint's folder before its clock starts; what is renamed or linked in its place then
+// leads nowhere else.
+TEST_P(StoringTarget, APathFromAnOpenFolderStaysInThatFolderWhateverTakesItsPlace) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_directory(path("elsewhere"));
+  write_text(path("elsewhere/old"), "precious");
+  write_text(path("folder/old"), "old");
+  const Descriptor folder(open(path("folder").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::filesystem::rename(path("folder"), path("moved"));
+  std::filesystem::create_directory_symlink("elsewhere", path("folder"));
+
+  const auto from_folder = [&](Kind kind, int file, const char* name, OpenMode mode) {
+    Request request;
+    request.kind = kind;
+    request.file = file;
+    request.folder = folder.get();
+    request.path = name;
+    request.mode = mode;
+    return driver().run(std::move(request)).error;
+  };
+  EXPECT_FALSE(from_folder(Kind::kOpen, 1, "new", OpenMode::kNew));
+  EXPECT_FALSE(from_folder(Kind::kOpen, 2, "old", OpenMode::kTruncate));
+  EXPECT_FALSE(from_folder(Kind::kOpenToRead, 3, "old", OpenMode::kNew));
+  EXPECT_FALSE(from_folder(Kind::kSyncDirectory, 0, ".", OpenMode::kNew));
+  EXPECT_EQ(std::filesystem::file_size(path("moved/old")), 0U);
+  EXPECT_TRUE(std::filesystem::exists(path("moved/new")));
+  EXPECT_EQ(read_file(path("elsewhere/old")), "precious");
+  EXPECT_FALSE(std::filesystem::exists(path("elsewhere/new")));
 }
 
 TEST_P(StoringTarget, AMissingFolderIsAnErrorOfTheOpen) {

@@ -1,8 +1,12 @@
 """Every wrong input: one clear sentence, the right exit code, from one rank only, and never a hang."""
+import csv
+import io
 import json
 import os
+import pickle
 import subprocess
 import unittest
+import zipfile
 
 from support import BINARY, EndToEnd, SMALL, environment
 
@@ -35,7 +39,7 @@ class BadConfiguration(EndToEnd):
                            ("checkpoint.fsync", "sometimes"), ("checkpoint.fill_fraction", "1.01"),
                            ("parallelism.zero_stage", "2"), ("storage.alignment_bytes", "100"),
                            ("content.seed", "-1"), ("checkpoint.layout", "megatron"),
-                           ("storage.serializer", "torch"), ("checkpoint.load", "each")):
+                           ("storage.serializer", "torch"), ("checkpoint.load", "always")):
             with self.subTest(key=key, value=value):
                 self.refused(2, "plan", SHIPPED, "--set", f"{key}={value}", words=[key.split(".")[-1]])
 
@@ -214,6 +218,40 @@ class BadFile(EndToEnd):
             self.refused(5, "inspect", path, words=["bad.pt"])
         for nothing in (self.folder / "missing.pt", self.folder, "/dev/zero"):
             self.refused(2, "inspect", nothing, words=[str(nothing)])
+
+    def archive(self, pickled, root="archive"):
+        path = self.folder / "hostile.pt"
+        with zipfile.ZipFile(path, "w") as opened:
+            opened.writestr(f"{root}/data.pkl", pickled)
+            opened.writestr(f"{root}/{root}", "")
+        return path
+
+    def test_names_in_a_file_cannot_steer_the_terminal(self):
+        name = "\x1b[2J\x9b31m\r\nckptsim: all is well\u202e"
+        path = self.archive(pickle.dumps({name: 1, "text": name}, protocol=2), f"root{name}")
+        for arguments in ([], ["--csv"], ["--markdown"], ["--json"]):
+            outcome = self.ckptsim("inspect", path, *arguments)
+            self.assertEqual(outcome.code, 0, outcome.stderr)
+            self.assertIn("x1b[2J" if arguments != ["--json"] else "u001b[2J", outcome.stdout)
+            self.assertRegex(outcome.stdout, r"\A[ -~\n]+\Z")
+            if arguments == ["--csv"]:  # a quoted line feed stays within its cell
+                self.assertEqual(len(list(csv.reader(io.StringIO(outcome.stdout)))), 3)
+            else:
+                self.assertNotIn("\nckptsim", outcome.stdout)
+        self.assertEqual(json.loads(outcome.stdout)["scalars"][name], 1)
+        refused = self.archive(pickle.dumps({name: 0.5, "other": 1}, protocol=2).replace(b"G", b"N"))
+        config = self.folder / "run.json"
+        config.write_text(json.dumps({name: 1}))
+        for code, arguments in ((5, ("inspect", refused)), (2, ("inspect", self.folder / name[:4])), (2, ("plan", config)),
+                                (2, ("plan", "llama3.1-8b-tp1pp1", "--set", f"{name}=1"))):
+            outcome = self.ckptsim(*arguments)
+            self.assertEqual(outcome.code, code, outcome.stderr)
+            self.assertRegex(outcome.stderr, r"\Ackptsim: [ -~]+\n\Z")
+
+    def test_inspection_of_many_names_takes_time_by_their_number(self):
+        path = self.archive(pickle.dumps({f"value.{number}": number for number in range(200_000)}, protocol=2))
+        outcome = self.ckptsim("inspect", path, "--json", timeout=60)
+        self.assertEqual(len(json.loads(outcome.stdout)["scalars"]), 200_000)
 
     def test_inspect_finds_a_flipped_bit(self):
         target = self.target()

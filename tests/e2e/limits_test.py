@@ -61,7 +61,7 @@ class Limits(EndToEnd):
                          [(rank % 4, rank // 4, 0) for rank in range(8)])
 
     def test_help_of_every_command_has_an_example(self):
-        for command in ([], ["run"], ["plan"], ["inspect"], ["tune"]):
+        for command in ([], ["run"], ["plan"], ["inspect"], ["tune"], ["clean"]):
             outcome = self.ckptsim(*command, "--help")
             self.assertEqual(outcome.code, 0)
             self.assertIn("Example", outcome.stdout)

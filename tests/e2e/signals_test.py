@@ -74,6 +74,14 @@ class Signals(EndToEnd):
                 process.send_signal(getattr(signal, name))
                 self.ends(process, name=name)
 
+    def test_while_checkpoints_are_read_back(self):
+        with self.started("--load", "each", lines=1) as process:
+            process.send_signal(signal.SIGTERM)
+            result = self.ends(process, name="SIGTERM")
+        loads = [one["load"] for of_pass in result["passes"] for one in of_pass["checkpoints"] if one["load"]]
+        rows = [json.loads(line) for line in (self.results() / "journal.jsonl").read_text().splitlines()]
+        self.assertEqual(loads, [row["load"] for row in rows if row["type"] == "load"])
+
     def test_under_nohup_a_closed_session_does_not_end_it(self):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:

@@ -10,9 +10,11 @@ from support import EndToEnd, commands_with, environment
 
 SCRIPT = pathlib.Path(os.environ["CKPTSIM_SOURCE"]) / "tests" / "benchmarks" / "vs_peers.sh"
 POSITIVE = ["fio_gb_per_s", "torch_gb_per_s", "ckptsim_gb_per_s", "fio_vs_fio_p05", "null_gb_per_s_per_core",
-            "memcpy_gb_per_s", "cpu_s_per_gb", "torch_save_cpu_s_per_gb", "bytes"]
+            "memcpy_gb_per_s", "cpu_s_per_gb", "torch_save_cpu_s_per_gb", "bytes",
+            "ckptsim_read_gb_per_s", "fio_read_gb_per_s", "fio_read_vs_fio_p05"]
 RATIOS = {"ratio_vs_fio": ("ckptsim_gb_per_s", "fio_gb_per_s"),
           "ratio_vs_torch_save": ("ckptsim_gb_per_s", "torch_gb_per_s"),
+          "read_ratio_vs_fio": ("ckptsim_read_gb_per_s", "fio_read_gb_per_s"),
           "ratio_vs_memcpy": ("null_gb_per_s_per_core", "memcpy_gb_per_s")}
 
 
@@ -46,7 +48,11 @@ class VsPeers(EndToEnd):
         self.assertEqual(samples["by_ranks"]["2"]["ckptsim"], [line["ckptsim_gb_per_s"]])
         self.assertEqual(fio, line["fio_gb_per_s"])
         self.assertAlmostEqual(line["fio_vs_fio_p05"], again / fio)  # of one pair there is one ratio
+        read = samples["by_ranks"]["2"]["read"]
+        self.assertEqual(read["ckptsim"], [line["ckptsim_read_gb_per_s"]])
+        self.assertAlmostEqual(line["fio_read_vs_fio_p05"], read["fio_again"][0] / read["fio"][0])
         self.assertIn("ckptsim / fio", errors)
+        self.assertIn("reading: ckptsim / fio", errors)
         self.assertEqual(list(target.iterdir()), [])
 
     def test_an_interrupt_ends_it_and_leaves_nothing(self):

@@ -21,9 +21,18 @@ def at_most(name, value, limit, unit=""):
     return Condition(name, value <= limit, f"{value:.4g}{unit}, at most {limit:.4g}{unit}")
 
 
+def noise_floor(fio_vs_fio_p05):
+    """What fio reaches against itself, where it does so within 15 %."""
+    return max(0.85, min(1.0, fio_vs_fio_p05))
+
+
 def fio_limit(fio_vs_fio_p05):
-    """97 % of what fio reaches against itself, where it does so within 15 %."""
-    return 0.97 * max(0.85, min(1.0, fio_vs_fio_p05))
+    return 0.97 * noise_floor(fio_vs_fio_p05)
+
+
+def fio_read_limit(fio_read_vs_fio_p05):
+    """Opening a file and finding its records is part of a load, and no part of fio's reading."""
+    return 0.95 * noise_floor(fio_read_vs_fio_p05)
 
 
 def torch_limit(fio_gb_per_s, torch_gb_per_s):
@@ -46,6 +55,8 @@ def of_ranks(ranks, figures):
                 cpu_limit(figures["torch_save_cpu_s_per_gb"], figures["registered"])),
         at_most("max_rss_bytes_per_rank" + suffix, figures["max_rss_bytes_per_rank"] / (1 << 20),
                 MOST_RSS_BYTES / (1 << 20), " MiB"),
+        at_least("read_ratio_vs_fio" + suffix, figures["read_ratio_vs_fio"],
+                 fio_read_limit(figures["fio_read_vs_fio_p05"])),
     ]
 
 

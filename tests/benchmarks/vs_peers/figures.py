@@ -43,6 +43,20 @@ def of_ranks(samples):
         "torch_save_max_rss_bytes_per_rank": max(samples.torch_max_rss_bytes),
         "registered": samples.registered,
         "bytes": samples.bytes,
+        **of_reading(samples.read),
+    }
+
+
+def of_reading(samples):
+    """The figures of reading back with one number of ranks."""
+    median = statistics.median
+    return {
+        "fio_read_gb_per_s": median(samples.fio),
+        "fio_read_again_gb_per_s": median(samples.fio_again),
+        "ckptsim_read_gb_per_s": median(samples.ckptsim),
+        "read_ratio_vs_fio": ratio(samples.ckptsim, samples.fio),
+        "fio_read_vs_fio_p05": fio_vs_fio_p05(samples.fio, samples.fio_again),
+        "read_idle_share": median(samples.idle_share),
     }
 
 
@@ -51,14 +65,22 @@ FROM_THE_LOWEST = ("fio_gb_per_s", "torch_gb_per_s", "ckptsim_gb_per_s", "ratio_
                    "ratio_vs_torch_save", "cpu_s_per_gb", "process_cpu_s_per_gb", "torch_save_cpu_s_per_gb", "bytes")
 
 
+# And to the one with the lowest read_ratio_vs_fio.
+FROM_THE_LOWEST_READ = ("fio_read_gb_per_s", "ckptsim_read_gb_per_s", "read_ratio_vs_fio", "fio_read_vs_fio_p05")
+
+
 def line(measured, settings):
     """All fields of the JSON line."""
     by_ranks = {ranks: of_ranks(samples) for ranks, samples in measured.by_ranks.items()}
     lowest = min(by_ranks, key=lambda ranks: by_ranks[ranks]["ratio_vs_fio"])
+    lowest_read = min(by_ranks, key=lambda ranks: by_ranks[ranks]["read_ratio_vs_fio"])
     facts = measured.facts
     return {
         **{field: by_ranks[lowest][field] for field in FROM_THE_LOWEST},
         "lowest_ranks": lowest,
+        **{field: by_ranks[lowest_read][field] for field in FROM_THE_LOWEST_READ},
+        "lowest_read_ranks": lowest_read,
+        "read_ratio_vs_fio_by_ranks": {str(ranks): figures["read_ratio_vs_fio"] for ranks, figures in by_ranks.items()},
         "ratio_vs_fio_by_ranks": {str(ranks): figures["ratio_vs_fio"] for ranks, figures in by_ranks.items()},
         "fio_vs_fio_p05_by_ranks": {str(ranks): figures["fio_vs_fio_p05"] for ranks, figures in by_ranks.items()},
         "idle_share": max(figures["idle_share"] for figures in by_ranks.values()),

@@ -8,6 +8,7 @@ import sys
 
 import fio
 import program
+import reading
 import shell
 import torch_peer
 
@@ -30,6 +31,7 @@ class Samples:
     torch_cpu_s_per_gb: list = dataclasses.field(default_factory=list)
     max_rss_bytes: list = dataclasses.field(default_factory=list)
     torch_max_rss_bytes: list = dataclasses.field(default_factory=list)
+    read: reading.ReadSamples = dataclasses.field(default_factory=reading.ReadSamples)
 
 
 @dataclasses.dataclass
@@ -94,6 +96,17 @@ def writing(settings, ranks, folder, facts):
     return samples
 
 
+def reading_back(settings, ranks, folder):
+    """All pairs of one number of ranks; fio's two series take turns in who reads first."""
+    samples = reading.ReadSamples()
+    for pair in range(settings.pairs):
+        early, late = in_turn([samples.fio, samples.fio_again], pair)
+        reading.one_pair(settings, ranks, folder, samples, early, late)
+        say(f"{ranks} ranks, reading, pair {pair + 1} of {settings.pairs}: ckptsim {samples.ckptsim[-1]:.3f}, fio "
+            f"{samples.fio[-1]:.3f}, again {samples.fio_again[-1]:.3f} GB/s")
+    return samples
+
+
 def making(settings, folder):
     """Backend null beside memcpy, on one core, the same for both."""
     core = min(os.sched_getaffinity(0))
@@ -113,4 +126,6 @@ def measure(settings, folder):
     facts = {"fio": fio.version()}
     null, memcpy = making(settings, folder)
     by_ranks = {ranks: writing(settings, ranks, folder, facts) for ranks in settings.rank_counts}
+    for ranks, samples in by_ranks.items():
+        samples.read = reading_back(settings, ranks, folder)
     return Measured(by_ranks, null, memcpy, facts)

@@ -5,7 +5,10 @@ ROWS = (("fio, GB/s", "fio_gb_per_s", ".3f"), ("fio again, GB/s", "fio_again_gb_
         ("ckptsim / torch.save", "ratio_vs_torch_save", ".2f"), ("idle share", "idle_share", ".4f"),
         ("CPU s/GB, ckptsim's ranks", "cpu_s_per_gb", ".4f"),
         ("CPU s/GB, ckptsim's processes", "process_cpu_s_per_gb", ".4f"),
-        ("CPU s/GB, torch.save", "torch_save_cpu_s_per_gb", ".3f"))
+        ("CPU s/GB, torch.save", "torch_save_cpu_s_per_gb", ".3f"),
+        ("reading: fio, GB/s", "fio_read_gb_per_s", ".3f"), ("reading: fio again, GB/s", "fio_read_again_gb_per_s", ".3f"),
+        ("reading: ckptsim, GB/s", "ckptsim_read_gb_per_s", ".3f"), ("reading: ckptsim / fio", "read_ratio_vs_fio", ".3f"),
+        ("reading: fio / fio, 19 of 20", "fio_read_vs_fio_p05", ".3f"), ("reading: idle share", "read_idle_share", ".4f"))
 
 
 def table(line):

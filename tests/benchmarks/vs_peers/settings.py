@@ -53,7 +53,8 @@ def parse(arguments):
 
 def chosen(options):
     if options.smoke:
-        return Settings(rank_counts=(2,), pairs=options.pairs or 1, scale=0.002, null_scale=0.002, memcpy_bytes=16 << 20)
+        return Settings(rank_counts=(2,), pairs=options.pairs or 1, scale=0.002, null_scale=0.002, memcpy_bytes=16 << 20,
+                        block_bytes=256 << 10)
     return Settings(rank_counts=(8,) if options.quick else Settings.rank_counts,
                     pairs=options.pairs or (5 if options.quick else Settings.pairs), scale=options.scale,
                     block_bytes=options.block_bytes, queue_depth=options.queue_depth)

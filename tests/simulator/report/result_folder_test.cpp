@@ -99,17 +99,27 @@ TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
   EXPECT_EQ(text_of(late.path() / "result.json"), result_json(run));
 }
 
-TEST_F(ResultFolderTest, EachLoadIsALineOfTheJournal) {
+TEST_F(ResultFolderTest, EachLoadIsALineOfTheJournalAndInAnInterruptedResult) {
   const RunResult run = testing::example_run_with_loads();
   ResultFolder folder(output_);
   folder.begin(run);
+  PassResult pass = run.passes[3];
+  for (CheckpointResult& checkpoint : pass.checkpoints)
+    checkpoint.load.reset();
+  PassResult first = pass;
+  first.checkpoints.resize(1);
+  folder.checkpoint(first);
+  folder.checkpoint(pass);
   folder.load(3, false, 2, *run.passes[3].checkpoints[1].load);
   const std::vector<std::string> lines = lines_of(folder.path() / "journal.jsonl");
-  ASSERT_EQ(lines.size(), 2U);
+  ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(
-      lines[1].rfind(R"({"type":"load","pass":3,"warmup":false,"checkpoint":2,"load":{"duration_s":0.3,)", 0),
+      lines[3].rfind(R"({"type":"load","pass":3,"warmup":false,"checkpoint":2,"load":{"duration_s":0.3,)", 0),
       0U)
-      << lines[1];
+      << lines[3];
+  folder.interrupted("interrupted by SIGTERM");
+  const std::string result = text_of(folder.path() / "result.json");
+  EXPECT_NE(result.find("\"load_average_s\": 0.3,"), std::string::npos) << result;
 }
 
 TEST_F(ResultFolderTest, TwoRunsOfOneSecondHaveAFolderEach) {

@@ -29,6 +29,29 @@ TEST(Table, CsvQuotesWhatNeedsIt) {
   EXPECT_EQ(render(table, TableFormat::kCsv), "a,b\n\"x,y\",\"say \"\"so\"\"\"\nplain,\"two\nlines\"\n");
 }
 
+TEST(Table, ShowsControlCharactersInsteadOfSendingThemToTheTerminal) {
+  const Table table{.columns = {{"a", false}, {"b", false}}, .rows = {{"\x1b[2Jx\ny\r", "\xff|"}}};
+  EXPECT_EQ(render(table, TableFormat::kText),
+            "a                  b\n"
+            "\\x1b[2Jx\\x0ay\\x0d  \\xff|\n");
+  EXPECT_EQ(render(table, TableFormat::kMarkdown),
+            "| a                 | b      |\n"
+            "|-------------------|--------|\n"
+            "| \\x1b[2Jx\\x0ay\\x0d | \\xff\\| |\n");
+  EXPECT_EQ(render(table, TableFormat::kCsv), "a,b\n\"\\x1b[2Jx\ny\\x0d\",\\xff|\n");
+}
+
+TEST(Table, OneLongCellCostsTheOtherRowsLittle) {
+  Table table{.columns = {{"a", false}, {"b"}}, .rows = {{std::string(60'000, 'x'), "1"}}};
+  for (int i = 0; i < 1000; ++i)
+    table.rows.push_back({"short", "1"});
+  for (const TableFormat format : {TableFormat::kText, TableFormat::kMarkdown, TableFormat::kCsv}) {
+    const std::string text = render(table, format);
+    EXPECT_LT(text.size(), 500'000U);
+    EXPECT_NE(text.find(std::string(60'000, 'x')), std::string::npos);
+  }
+}
+
 TEST(Table, WithoutRowsHasItsHeadings) {
   EXPECT_EQ(render({.columns = {{"a"}}, .rows = {}}, TableFormat::kCsv), "a\n");
 }

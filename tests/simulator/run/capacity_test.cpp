@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "simulator/engine/failure.h"
 
@@ -17,7 +18,6 @@ TargetSpace drive(double capacity_tb) {
           .file_system = "a",
           .capacity_bytes = bytes,
           .available_bytes = bytes,
-          .own_bytes = 0,
           .checkpoint_bytes = kCheckpoint};
 }
 
@@ -43,7 +43,7 @@ TEST(CheckpointsPerPass, AutoIsBoundByWhatIsFreeAndCountsTheEarlierRunAsFree) {
   target.available_bytes = 2 * kCheckpoint;
   EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 1)
       << "2 % stay with the file system";
-  target.own_bytes = kCheckpoint;
+  target.own.bytes = kCheckpoint;
   EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 2);
 }
 
@@ -91,13 +91,88 @@ TEST(CheckpointsPerPass, SaysWhatTheNumberFollowsFrom) {
             std::string::npos);
 }
 
-TEST(CheckpointsPerPass, FilesAreCountedAsWellAsBytes) {
+TEST(CheckpointsPerPass, FilesAndFoldersAreCountedAsWellAsBytes) {
   TargetSpace target = drive(7.68);
   target.checkpoint_files = 520;
-  target.available_files = 1040;
+  target.available_files = 1045;  // 520 files, a folder and a manifest each, and the run's folder
   EXPECT_EQ(checkpoints_per_pass({target}, 2, 0.87).checkpoints, 2);
-  EXPECT_NE(refusal(target, 3).find("1560 files are needed"), std::string::npos);
-  EXPECT_NE(refusal(target, std::nullopt).find("room for 1040"), std::string::npos);
+  EXPECT_NE(refusal(target, 3).find("1567 files and folders are needed"), std::string::npos);
+  EXPECT_NE(refusal(target, std::nullopt).find("room for 1045"), std::string::npos);
+  target.available_files = 1044;
+  EXPECT_NE(refusal(target, 2).find("1045 files and folders are needed"), std::string::npos);
+  target.own.entries = 1;
+  EXPECT_EQ(checkpoints_per_pass({target}, 2, 0.87).checkpoints, 2) << "an earlier run gives its own back";
+  target.available_files = UINT64_MAX;
+  EXPECT_EQ(checkpoints_per_pass({target}, 4, 0.87).checkpoints, 4) << "a file system without a limit";
+}
+
+// What a pass takes at its peak against what is free, a byte either way.
+TEST(CheckpointsPerPass, AnAskedNumberFitsToTheByte) {
+  struct Row {
+    const char* name;
+    TargetSpace target;
+    std::int64_t checkpoints;
+    std::uint64_t needed;
+  };
+  const std::vector<Row> rows = {
+      {"data alone", {.checkpoint_bytes = 4096}, 3, 3 * 4096},
+      {"with manifests", {.checkpoint_bytes = 4096, .manifest_bytes = 500}, 3, 3 * 4596},
+      {"copying what is written over, once",
+       {.checkpoint_bytes = 4096, .manifest_bytes = 500, .rewrite_bytes = 4096},
+       3,
+       3 * 4596 + 4096},
+      {"beside an earlier run, which goes first",
+       {.own = {.bytes = 10000}, .checkpoint_bytes = 40960},
+       1,
+       40960 - 10000},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    TargetSpace target = row.target;
+    target.path = "/mnt/nvme0";
+    target.file_system = "a";
+    target.capacity_bytes = 1'000'000;
+    target.available_bytes = row.needed;
+    EXPECT_EQ(checkpoints_per_pass({target}, row.checkpoints, 0.87).checkpoints, row.checkpoints);
+    target.available_bytes = row.needed - 1;
+    EXPECT_NE(refusal(target, row.checkpoints).find("no space"), std::string::npos);
+  }
+}
+
+TEST(CheckpointsPerPass, AutoLeavesRoomForManifestsAndForWhatCopyingOnWriteNeeds) {
+  TargetSpace target = drive(7.68);
+  target.checkpoint_bytes = 1'000'000;
+  target.available_bytes = 10'210'000;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 10);
+  target.manifest_bytes = 21'001;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 9);
+  target.rewrite_bytes = 1'100'000;
+  EXPECT_EQ(checkpoints_per_pass({target}, std::nullopt, 0.87).checkpoints, 8);
+  target.rewrite_bytes = 10'210'001;
+  EXPECT_NE(refusal(target, std::nullopt), "accepted");
+}
+
+TEST(CheckpointsPerPass, TargetsOnOneFileSystemShareInodesLeftoversAndManifests) {
+  TargetSpace half = drive(7.68);
+  half.checkpoint_bytes = 1000;
+  half.manifest_bytes = 10;
+  half.checkpoint_files = 10;
+  half.own = {.bytes = 50, .entries = 5};
+  half.available_bytes = 4040 - 100;
+  half.available_files = 2 * 24 + 2 - 10;
+  EXPECT_EQ(checkpoints_per_pass({half, half}, 2, 0.87).checkpoints, 2);
+  half.available_files -= 1;
+  EXPECT_THROW((void)checkpoints_per_pass({half, half}, 2, 0.87), RunFailure);
+  half.available_files += 1;
+  half.available_bytes -= 1;
+  EXPECT_THROW((void)checkpoints_per_pass({half, half}, 2, 0.87), RunFailure);
+}
+
+TEST(CopiesOnWrite, IsKnownByTheFileSystemsName) {
+  for (const char* type : {"btrfs", "zfs", "bcachefs", "nilfs2"})
+    EXPECT_TRUE(copies_on_write(type)) << type;
+  for (const char* type : {"ext4", "xfs", "nfs4", "tmpfs", ""})
+    EXPECT_FALSE(copies_on_write(type)) << type;
 }
 
 TEST(CheckpointsPerPass, AutoRefusesADriveThatHoldsNone) {

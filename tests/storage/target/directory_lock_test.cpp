@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -90,6 +93,44 @@ TEST_F(DirectoryLocking, ARefusedShareLeavesNothingBehind) {
   EXPECT_TRUE(stranger_gets_it());
   const DirectoryLock lock(folder());
   EXPECT_FALSE(stranger_gets_it());
+}
+
+// `clean` removes the lock file that it holds.
+TEST_F(DirectoryLocking, ALockFileThatWasRemovedAndMadeAgainIsTwoLocksAndNeverTheOldOne) {
+  std::optional<DirectoryLock> old(folder());
+  std::filesystem::remove(place_ / kLockFile);
+  const DirectoryLock fresh(folder());
+  EXPECT_FALSE(stranger_gets_it());
+  old.reset();
+  EXPECT_FALSE(stranger_gets_it());
+}
+
+TEST_F(DirectoryLocking, AFolderThatIsGoneIsNoFolderToLock) {
+  const std::filesystem::path gone = place_ / "gone";
+  std::filesystem::create_directory(gone);
+  const Folder folder{Descriptor(open(gone.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), gone};
+  std::filesystem::remove(gone);
+  try {
+    const DirectoryLock lock(folder);
+    ADD_FAILURE() << "locked a folder that is gone";
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+  }
+}
+
+TEST_F(DirectoryLocking, WritesToNoFileThatHasAnotherName) {
+  write_text(place_ / "elsewhere", "precious");
+  std::filesystem::create_hard_link(place_ / "elsewhere", place_ / kLockFile);
+  EXPECT_THAT(refusal(), HasSubstr("hard link"));
+  EXPECT_EQ(read_file(place_ / "elsewhere"), "precious");
+}
+
+TEST_F(DirectoryLocking, RefusesWhatIsNoFile) {
+  ASSERT_EQ(mkfifo((place_ / kLockFile).c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), HasSubstr("no file"));
+  std::filesystem::remove(place_ / kLockFile);
+  std::filesystem::create_directory(place_ / kLockFile);
+  EXPECT_THAT(refusal(), HasSubstr("no file"));
 }
 
 TEST_F(DirectoryLocking, MovesWithItsOwner) {

@@ -93,7 +93,7 @@ TEST_F(MarkedDirectoryRemoval, RemovesManifestsOnly) {
 }
 
 TEST_F(MarkedDirectoryRemoval, CountsTheBytesThatRemovingWouldFree) {
-  EXPECT_EQ(directory_.run_bytes("run"), 0U);
+  EXPECT_EQ(directory_.run_contents("run").allocated_bytes, 0U);
   const fs::path folder = make_checkpoint(1);
   std::uint64_t allocated = 0;
   for (const fs::path& path :
@@ -104,7 +104,7 @@ TEST_F(MarkedDirectoryRemoval, CountsTheBytesThatRemovingWouldFree) {
     allocated += static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
   EXPECT_GE(allocated, 15001U);
-  EXPECT_EQ(directory_.run_bytes("run"), allocated);
+  EXPECT_EQ(directory_.run_contents("run").allocated_bytes, allocated);
 }
 
 TEST_F(MarkedDirectoryRemoval, RefusesEverythingThatItDoesNotRecognise) {
@@ -150,6 +150,42 @@ TEST_F(MarkedDirectoryRemoval, RefusesWhatHasTheRightNameAndTheWrongKind) {
   write_text(run_ / "checkpoint_05", "a file");
   expect_refusal_that_removes_nothing(run_ / "checkpoint_05");
   EXPECT_TRUE(fs::exists(target_ / "precious.pt"));
+}
+
+TEST_F(MarkedDirectoryRemoval, ACheckpointThatIsToBeRewrittenIsRefusedBeforeItsManifestGoes) {
+  const fs::path folder = make_checkpoint(1);
+  write_text(target_ / "precious", "precious");
+  const auto refused = [&](const char* name) {
+    try {
+      directory_.remove_manifests("run", 1);
+    } catch (const UnsuitableTarget& refusal) {
+      EXPECT_THAT(refusal.what(), testing::HasSubstr((folder / name).string()));
+      EXPECT_TRUE(fs::exists(folder / "manifest.json"));
+      fs::remove(folder / name);
+      return true;
+    }
+    return false;
+  };
+  fs::create_hard_link(target_ / "precious", folder / "c.pt");
+  EXPECT_TRUE(refused("c.pt"));
+  fs::create_hard_link(target_ / "precious", folder / "part/d.pt");
+  EXPECT_TRUE(refused("part/d.pt"));
+  fs::create_symlink(target_ / "precious", folder / "c.pt");
+  EXPECT_TRUE(refused("c.pt"));
+  fs::create_hard_link(folder / "a.pt",
+                       target_ / "kept");  // somebody keeps a checkpoint by linking its files
+  EXPECT_TRUE(refused("a.pt"));
+  EXPECT_FALSE(refused("b.pt"));
+}
+
+// Unlinking takes one of two names, and frees nothing.
+TEST_F(MarkedDirectoryRemoval, AFileWithAnotherNameLosesThisOneAloneAndCountsAsNoRoom) {
+  const fs::path folder = make_checkpoint(1);
+  const std::uint64_t before = directory_.run_contents("run").allocated_bytes;
+  fs::create_hard_link(folder / "a.pt", target_ / "kept");
+  EXPECT_LE(directory_.run_contents("run").allocated_bytes + 10000, before);
+  EXPECT_EQ(directory_.remove_run("run"), 5U);
+  EXPECT_EQ(test::read_file(target_ / "kept"), std::string(10000, 'a'));
 }
 
 TEST_F(MarkedDirectoryRemoval, OneCheckpointIsRefusedAsAWholeToo) {

@@ -111,7 +111,7 @@ TEST(MarkedDirectory, RefusesLinksInPlaceOfTheFoldersOfRunsAndCheckpoints) {
   fs::create_directory_symlink(elsewhere.path(), target / "ckptsim/run");
   EXPECT_THROW(directory.make_checkpoint_folder("run", 1), UnsuitableTarget);
   EXPECT_THROW((void)directory.remove_run("run"), UnsuitableTarget);
-  EXPECT_THROW((void)directory.run_bytes("run"), UnsuitableTarget);
+  EXPECT_THROW((void)directory.run_contents("run"), UnsuitableTarget);
   EXPECT_TRUE(fs::is_empty(elsewhere.path()));
 
   directory.make_checkpoint_folder("other", 1);
@@ -204,6 +204,58 @@ TEST(MarkedDirectory, RefusesRunNamesThatLeadElsewhere) {
     EXPECT_THROW(directory.make_checkpoint_folder(name, 1), UnsuitableTarget) << name;
     EXPECT_THROW((void)directory.remove_run(name), UnsuitableTarget) << name;
   }
+}
+
+TEST(MarkedDirectory, PublishingReplacesNoLinkAndWritesToNoFileThatHasAnotherName) {
+  const TemporaryFolder target;
+  MarkedDirectory directory(target.path());
+  directory.make_checkpoint_folder("run", 1);
+  const fs::path folder = target / "ckptsim/run/checkpoint_01";
+  write_text(target / "elsewhere", "precious");
+  for (const char* name : {"manifest.json", "manifest.json.tmp"}) {
+    fs::create_symlink(target / "elsewhere", folder / name);
+    EXPECT_THROW(directory.publish_manifest("run", 1, "manifest.json", "text"), UnsuitableTarget) << name;
+    EXPECT_TRUE(fs::is_symlink(folder / name));
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+    fs::remove(folder / name);
+    fs::create_hard_link(target / "elsewhere", folder / name);
+    EXPECT_NO_THROW(directory.publish_manifest("run", 1, "manifest.json", "text")) << name;
+    EXPECT_EQ(read_file(folder / "manifest.json"), "text");
+    EXPECT_EQ(read_file(target / "elsewhere"), "precious");
+    fs::remove(folder / "manifest.json");
+  }
+}
+
+TEST(MarkedDirectory, OpensACheckpointsFolderLevelByLevel) {
+  const TemporaryFolder target;
+  const TemporaryFolder elsewhere;
+  MarkedDirectory(target.path()).make_checkpoint_folder("run", 1);
+  EXPECT_TRUE(MarkedDirectory::open_checkpoint(target.path(), "run", 1).exists());
+  EXPECT_THROW((void)MarkedDirectory::open_checkpoint(target.path(), "run", 2), std::system_error);
+  fs::create_directories(elsewhere / "ckptsim/run/checkpoint_01");
+  for (const char* level : {"ckptsim/run/checkpoint_01", "ckptsim/run", "ckptsim"}) {
+    fs::rename(target / level, target / "moved");
+    fs::create_directory_symlink(elsewhere / level, target / level);
+    EXPECT_THROW((void)MarkedDirectory::open_checkpoint(target.path(), "run", 1), UnsuitableTarget) << level;
+    fs::remove(target / level);
+    fs::rename(target / "moved", target / level);
+  }
+  fs::create_directory_symlink(target.path(), elsewhere / "target");
+  EXPECT_TRUE(MarkedDirectory::open_checkpoint(elsewhere / "target", "run", 1).exists())
+      << "the target itself may be a link";
+}
+
+TEST(MarkedDirectory, FindsTheMarkedFolderAroundAPath) {
+  const TemporaryFolder target;
+  MarkedDirectory(target.path()).make_checkpoint_folder("run", 1);
+  const fs::path marked = fs::canonical(target / "ckptsim");
+  EXPECT_EQ(MarkedDirectory::marked_folder_around(target.path()), "");
+  EXPECT_EQ(MarkedDirectory::marked_folder_around(target / "results/new"), "");
+  for (const char* inside : {"ckptsim", "ckptsim/run", "ckptsim/not/there/yet", "ckptsim/run/../x"})
+    EXPECT_EQ(MarkedDirectory::marked_folder_around(target / inside), marked) << inside;
+  EXPECT_EQ(MarkedDirectory::marked_folder_around(fs::relative(target / "ckptsim/new")), marked);
+  fs::create_directory_symlink(target / "ckptsim/run", target / "link");
+  EXPECT_EQ(MarkedDirectory::marked_folder_around(target / "link/results"), marked);
 }
 
 TEST(MarkedDirectory, PublishesAManifestAndLeavesNoTemporary) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "archive_helpers.h"
+#include "pickle_text.h"
 #include "storage/errors.h"
 #include "storage/torch/pickle_writer.h"
 
@@ -15,24 +16,10 @@ namespace {
 
 using namespace std::string_literals;
 
-std::string unicode(const std::string& text) {
-  return "X"s + static_cast<char>(text.size()) + "\0\0\0"s + text;
-}
-
-std::string pickle(const std::string& body) {
-  return "\x80\x02"s + body + ".";
-}
-
-std::string storage_of(const std::string& elements, const std::string& name = "FloatStorage") {
-  return "((" + unicode("storage") + "ctorch\n" + name + "\n" + unicode("0") + unicode("cpu") + elements +
-         "tQ";
-}
-
 // A dict with the tensor "t" made of these parts and an integer "n".
 std::string tensor_pickle(const std::string& storage, const std::string& offset, const std::string& sizes,
                           const std::string& strides) {
-  return pickle("}(" + unicode("t") + "ctorch._utils\n_rebuild_tensor_v2\n" + storage + offset + sizes +
-                strides + "\x89" + "ccollections\nOrderedDict\n)RtR" + unicode("n") + "K\x05u");
+  return pickle("}(" + unicode("t") + tensor_of(storage, offset, sizes, strides) + unicode("n") + "K\x05u");
 }
 
 void expect_refused(const std::string& bytes) {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "storage/target/checkpoint_removal.h"
+
+namespace ckptsim::storage {
+
+// Takes away what runs made on a target, and nothing else: every name that goes was recognised first (see
+// checkpoint_removal.h and directory_survey.h), and where there is anything else nothing goes. All throw
+// UnsuitableTarget for what is not ours, and std::system_error with the path.
+
+// What is to go.
+struct CleaningScope {
+  std::filesystem::path target;
+  std::string run;         // empty: all runs, and TARGET/ckptsim itself
+  std::string checkpoint;  // empty: the whole run
+};
+
+// The scope that a folder means: a target, its ckptsim/ folder, a run's folder below that, or a checkpoint's.
+// UnsuitableTarget where it is none of them, because nothing there carries the marker.
+[[nodiscard]] CleaningScope cleaning_scope(const std::filesystem::path& folder);
+
+struct CleanedRun {
+  std::string name;
+  Contents contents;
+};
+
+struct Cleaning {
+  std::vector<CleanedRun> runs;            // by name; with their contents before anything went
+  std::filesystem::path marked_directory;  // where it goes as well, otherwise empty
+};
+
+// What clean() would remove, without a lock and without touching anything.
+[[nodiscard]] Cleaning survey_cleaning(const CleaningScope& scope);
+
+// Removes it under the target's lock. UnsuitableTarget, before anything is removed, when another process
+// holds the lock. Of every checkpoint first its manifests go, then a directory fsync, then its files, then
+// its folder; of the marked folder at last strays, marker, lock, and itself. After a kill at any moment what
+// is left is recognised again, and no checkpoint with its manifests lacks a file.
+Cleaning clean(const CleaningScope& scope);
+
+}  // namespace ckptsim::storage

@@ -1,0 +1,8 @@
+#include <cstdint>
+
+#include "tests/fuzz/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  (void)ckptsim::fuzz::check_within_memory(std::as_bytes(std::span(bytes, count)));
+  return 0;
+}
