@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 
@@ -77,7 +78,9 @@ int main(int argc, char** argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const ckptsim::simulator::RunFailure& failure) {
-    return report(failure.code(), failure.what());
+    const int code = report(failure.code(), failure.what());
+    if (failure.leaving() != ckptsim::simulator::Leaving::kNormally) std::_Exit(code);
+    return code;
   } catch (const ckptsim::ConfigError& error) {
     return report(ExitCode::kUsage, error.what());
   } catch (const ckptsim::storage::UnsuitableTarget& error) {

@@ -209,15 +209,26 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options,
   return static_cast<int>(ExitCode::kDone);
 }
 
+// Says what happened, and ends as the failure asks for.
+int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator::Communicator> communicator) {
+  using simulator::Leaving;
+  const auto code = static_cast<int>(failure.code());
+  if (communicator->process() == 0 || failure.leaving() == Leaving::kAbort)
+    fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
+  if (failure.leaving() == Leaving::kAbort) communicator->abort(code);
+  communicator.reset();
+  if (failure.leaving() == Leaving::kAtOnce) std::_Exit(code);
+  return code;
+}
+
 int run_command(const RunOptions& options) {
   simulator::Interruption interruption;
   const SignalWatch signals(interruption);
-  const std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
+  std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
   try {
     return run_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
-    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
-    return static_cast<int>(failure.code());
+    return leave_after(failure, std::move(communicator));
   } catch (const std::exception& error) {
     // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
     // launcher end them.

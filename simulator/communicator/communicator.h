@@ -1,22 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ckptsim::simulator {
 
 // A small message outside the collectives: a process tells others while they are busy.
 struct SideMessage {
-  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kInterruption = 3 };
+  enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kInterruption = 3, kAlive = 4, kSilent = 5 };
   Kind kind = Kind::kProgress;
   std::uint32_t checkpoint = 0;  // ordinal within the run: messages of an earlier checkpoint are dropped by
                                  // the reader, but for kInterruption, which is of the run as a whole
   std::int32_t process = 0;      // the sender
   std::uint32_t padding = 0;
-  std::uint64_t value = 0;  // kProgress: bytes written so far by the sender; kInterruption: the signal
+  // kProgress: bytes written so far by the sender; kInterruption: the signal; kSilent: the process that the
+  // sender has not heard of.
+  std::uint64_t value = 0;
 };
 
 // The processes of one run. Collectives are entered by all processes in the same order, from one thread;
@@ -50,8 +54,23 @@ class Communicator {
   // A message that has arrived, if any.
   [[nodiscard]] virtual std::optional<SideMessage> poll() = 0;
 
+  // Ends all processes with this exit code, also those that answer no more, without their destructors.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+
+  // Called again and again while this process waits for others in a collective; empty: nothing is. What it
+  // throws leaves the collective, and the communicator fit for abort() alone.
+  void while_waiting(std::function<void()> work) { while_waiting_ = std::move(work); }
+
   // "serial", or the MPI library's own description.
   [[nodiscard]] virtual std::string description() const = 0;
+
+ protected:
+  void work_while_waiting() const {
+    if (while_waiting_) while_waiting_();
+  }
+
+ private:
+  std::function<void()> while_waiting_;
 };
 
 // One process alone; its ranks are threads.

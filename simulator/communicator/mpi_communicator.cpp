@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <list>
 #include <numeric>
 #include <stdexcept>
@@ -25,29 +26,6 @@ void check(int code, const char* call) {
   MPI_Error_string(code, text.data(), &length);
   throw std::runtime_error(std::string(call) + ": " +
                            std::string(text.data(), static_cast<std::size_t>(length)));
-}
-
-// MPI's own waits spin, and would take the processor from ranks that still write. This one yields for a
-// moment, so that a barrier whose last process is near opens at once, and then sleeps for a part of the time
-// that it has waited: what has just begun is likely to end soon, and what has lasted may last.
-void wait_politely(MPI_Request& request, const char* call) {
-  using std::chrono::microseconds;
-  constexpr microseconds kYielding{200};
-  constexpr microseconds kShortestPause{20};
-  constexpr microseconds kLongestPause{500};
-  constexpr int kWaitedOverPause = 8;
-  const auto start = std::chrono::steady_clock::now();
-  for (int done = 0;;) {
-    check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), call);
-    if (done != 0) break;
-    const auto waited = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
-    if (waited < kYielding) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::clamp(waited / kWaitedOverPause, kShortestPause, kLongestPause));
-    }
-  }
-  check(MPI_Wait(&request, MPI_STATUS_IGNORE), call);  // it is complete: this only frees it
 }
 
 class MpiCommunicator final : public Communicator {
@@ -165,6 +143,11 @@ class MpiCommunicator final : public Communicator {
     return message;
   }
 
+  [[noreturn]] void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
+
   [[nodiscard]] std::string description() const override {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
@@ -178,6 +161,30 @@ class MpiCommunicator final : public Communicator {
     SideMessage message;
     MPI_Request request;
   };
+
+  // MPI's own waits spin, and would take the processor from ranks that still write. This one yields for a
+  // moment, so that a barrier whose last process is near opens at once, and then sleeps for a part of the
+  // time that it has waited: what has just begun is likely to end soon, and what has lasted may last.
+  void wait_politely(MPI_Request& request, const char* call) const {
+    using std::chrono::microseconds;
+    constexpr microseconds kYielding{200};
+    constexpr microseconds kShortestPause{20};
+    constexpr microseconds kLongestPause{500};
+    constexpr int kWaitedOverPause = 8;
+    const auto start = std::chrono::steady_clock::now();
+    for (int done = 0;;) {
+      check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), call);
+      if (done != 0) break;
+      work_while_waiting();
+      const auto waited = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start);
+      if (waited < kYielding) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::clamp(waited / kWaitedOverPause, kShortestPause, kLongestPause));
+      }
+    }
+    check(MPI_Wait(&request, MPI_STATUS_IGNORE), call);  // it is complete: this only frees it
+  }
 
   void broadcast_bytes(void* data, std::size_t size) {
     MPI_Request request = MPI_REQUEST_NULL;

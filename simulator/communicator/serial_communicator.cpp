@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <stdexcept>
 
 #include "simulator/communicator/communicator.h"
@@ -21,6 +22,7 @@ class SerialCommunicator final : public Communicator {
                            std::to_string(destination));
   }
   [[nodiscard]] std::optional<SideMessage> poll() override { return std::nullopt; }
+  [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
   [[nodiscard]] std::string description() const override { return "serial"; }
 };
 

@@ -53,6 +53,7 @@ struct StorageConfig {
   bool iopoll = false;
   std::string huge_pages = "auto";  // auto, on, off
   bool preallocate = false;
+  double stall_seconds = 300;           // 0: never
   std::string drive_state = "unknown";  // new, trimmed, preconditioned, unknown
 };
 

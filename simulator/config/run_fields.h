@@ -55,6 +55,7 @@ void visit_run_fields(Visitor visitor, Config& config) {
     storage.field("iopoll", config.storage.iopoll);
     storage.field("huge_pages", config.storage.huge_pages);
     storage.field("preallocate", config.storage.preallocate);
+    storage.field("stall_seconds", config.storage.stall_seconds);
     storage.field("drive_state", config.storage.drive_state);
   });
   visitor.section("content", [&config](Visitor content) {

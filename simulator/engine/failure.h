@@ -27,14 +27,25 @@ struct Failure {
   long rank = -1;
 };
 
-// Thrown on every process alike, after all have agreed. what() is the sentence for the user.
+// How a process ends after a failure.
+enum class Leaving {
+  kNormally,
+  kAtOnce,  // threads here are stuck in the kernel: without destructors, once the communicator is closed
+  kAbort,   // another process answers no more: all are ended, with Communicator::abort()
+};
+
+// Thrown on every process alike, after all have agreed; where it says kAbort, only on the one that found it
+// out. what() is the sentence for the user.
 class RunFailure : public std::runtime_error {
  public:
-  RunFailure(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  RunFailure(ExitCode code, const std::string& message, Leaving leaving = Leaving::kNormally)
+      : std::runtime_error(message), code_(code), leaving_(leaving) {}
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
+  [[nodiscard]] Leaving leaving() const noexcept { return leaving_; }
 
  private:
   ExitCode code_;
+  Leaving leaving_;
 };
 
 // Collective. Returns when no process has a failure; otherwise throws the same RunFailure everywhere: that of

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "storage/uninterrupted.h"
+
 namespace ckptsim::simulator {
 
 namespace fs = std::filesystem;
@@ -17,15 +19,15 @@ void fail_call(const std::string& what, const fs::path& path) {
 
 void write_all(int file, std::string_view text, const fs::path& path) {
   while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = storage::uninterrupted([&] { return write(file, text.data(), text.size()); });
     if (written < 0) fail_call("write", path);
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
 void sync_folder(const fs::path& folder) {
-  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int directory =
+      storage::uninterrupted([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (directory < 0) fail_call("open", folder);
   const int outcome = fsync(directory);
   close(directory);
@@ -34,7 +36,8 @@ void sync_folder(const fs::path& folder) {
 
 void publish_file(const fs::path& folder, const std::string& name, const std::string& text) {
   const fs::path temporary = folder / (name + ".tmp");
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = storage::uninterrupted(
+      [&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); });
   if (file < 0) fail_call("create", temporary);
   try {
     write_all(file, text, temporary);

@@ -11,6 +11,7 @@
 
 #include "simulator/report/file_calls.h"
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::simulator {
 
@@ -21,12 +22,14 @@ JournalFile::~JournalFile() {
 void JournalFile::open(const std::filesystem::path& path) {
   path_ = path;
   // Not a pipe or a device, which would be waited for.
-  file_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+  file_ = storage::uninterrupted(
+      [&] { return ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK); });
   if (file_ < 0) fail_call("open", path);
   struct stat facts {};
   if (fstat(file_, &facts) != 0) fail_call("look at", path);
   if (!S_ISREG(facts.st_mode)) throw storage::FormatError(fmt::format("{}: not a file", path.string()));
-  if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  bytes_ = facts.st_size;
+  if (storage::uninterrupted([&] { return flock(file_, LOCK_EX | LOCK_NB); }) == 0) return;
   if (errno != EWOULDBLOCK) fail_call("lock", path);
   throw storage::UnsuitableTarget(
       fmt::format("{}: a process still writes it; wait for that run to end, or end it", path.string()));
@@ -38,9 +41,8 @@ std::string JournalFile::text() const {
   std::string text(static_cast<std::size_t>(facts.st_size), '\0');
   std::size_t filled = 0;
   while (filled < text.size()) {
-    const ssize_t count =
-        pread(file_, text.data() + filled, text.size() - filled, static_cast<off_t>(filled));
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = storage::uninterrupted(
+        [&] { return pread(file_, text.data() + filled, text.size() - filled, static_cast<off_t>(filled)); });
     if (count < 0) fail_call("read", path_);
     if (count == 0) break;
     filled += static_cast<std::size_t>(count);
@@ -50,13 +52,22 @@ std::string JournalFile::text() const {
 }
 
 void JournalFile::cut(std::size_t bytes) {
-  if (ftruncate(file_, static_cast<off_t>(bytes)) != 0) fail_call("shorten", path_);
+  const auto length = static_cast<off_t>(bytes);
+  if (storage::uninterrupted([&] { return ftruncate(file_, length); }) != 0) fail_call("shorten", path_);
   if (fsync(file_) != 0) fail_call("fsync", path_);
+  bytes_ = length;
 }
 
 void JournalFile::append(const std::string& lines) {
-  write_all(file_, lines, path_);
-  if (fsync(file_) != 0) fail_call("fsync", path_);
+  try {
+    write_all(file_, lines, path_);
+    if (fsync(file_) != 0) fail_call("fsync", path_);
+  } catch (const std::system_error&) {
+    // Not durable is not finished: the lines go again, where that can still be done.
+    (void)!ftruncate(file_, bytes_);
+    throw;
+  }
+  bytes_ += static_cast<off_t>(lines.size());
 }
 
 }  // namespace ckptsim::simulator

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -23,11 +25,13 @@ class JournalFile {
   // Cuts off what follows the first `bytes`: a line that was not finished.
   void cut(std::size_t bytes);
 
-  void append(const std::string& lines);  // each with its line feed
+  // Each with its line feed. What cannot be made durable is cut off again, where that can be done.
+  void append(const std::string& lines);
 
  private:
   std::filesystem::path path_;
   int file_ = -1;
+  off_t bytes_ = 0;  // whose lines are durable
 };
 
 }  // namespace ckptsim::simulator

@@ -12,28 +12,38 @@
 #include <optional>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "simulator/communicator/packing.h"
 #include "simulator/run/process_memory.h"
 #include "simulator/run/rank_load_text.h"
 #include "simulator/run/rank_save_text.h"
+#include "simulator/run/stall_words.h"
 
 namespace ckptsim::simulator {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{50};
+
+}  // namespace
 
 // Shared by the ranks' threads and the thread that waits for them.
 class CheckpointRunner::Watch {
  public:
-  explicit Watch(std::size_t ranks) : running_(ranks) {}
+  explicit Watch(std::size_t ranks) : running_(ranks), is_running_(ranks, true) {}
 
-  void rank_ended(bool failed) {
+  // By the rank's thread; `worker`: its number on this process. A rank that was given up may end yet.
+  void rank_ended(std::size_t worker, bool failed) { end(worker, failed); }
+
+  // By the waiting thread. False: the rank has just ended by itself.
+  bool give_up(std::size_t worker) { return end(worker, true); }
+
+  [[nodiscard]] bool is_running(std::size_t worker) {
     const std::scoped_lock lock(mutex_);
-    --running_;
-    failed_ = failed_ || failed;
-    changed_.notify_one();
+    return is_running_[worker];
   }
 
-  // True when all ranks have ended; false after `pause`, or as soon as a first rank has failed.
+  // True when all ranks have ended or were given up; false after `pause`, or as soon as a first rank has
+  // failed.
   [[nodiscard]] bool wait(std::chrono::milliseconds pause) {
     std::unique_lock lock(mutex_);
     const bool failed_before = failed_;
@@ -48,12 +58,29 @@ class CheckpointRunner::Watch {
 
   std::latch start{1};
   std::atomic<bool> stop{false};
+  bool fails = false;  // the stop is because of a failure, here or elsewhere; of the waiting thread
+
+  void stop_failing() {
+    stop = true;
+    fails = true;
+  }
   std::atomic<std::uint64_t> moved_bytes{0};
 
  private:
+  bool end(std::size_t worker, bool failed) {
+    const std::scoped_lock lock(mutex_);
+    if (!is_running_[worker]) return false;
+    is_running_[worker] = false;
+    --running_;
+    failed_ = failed_ || failed;
+    changed_.notify_one();
+    return true;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_;
+  std::vector<bool> is_running_;
   bool failed_ = false;
 };
 
@@ -72,10 +99,10 @@ class CheckpointRunner::Threads {
 
   void start(RankWorker& worker) {
     try {
-      threads_.emplace_back([&watch = watch_, run = run_, &worker] {
+      threads_.emplace_back([&watch = watch_, run = run_, &worker, number = threads_.size()] {
         watch.start.wait();
         (worker.*run)();
-        watch.rank_ended(worker.failure().has_value());
+        watch.rank_ended(number, worker.failure().has_value());
       });
     } catch (const std::system_error& error) {
       throw std::system_error(error.code(),
@@ -97,26 +124,42 @@ class CheckpointRunner::Threads {
   std::vector<std::jthread> threads_;  // joined first, while the watch still stands
 };
 
+struct CheckpointRunner::InProgress {
+  InProgress(std::size_t ranks, const Task& task) : watch(ranks), threads(watch, task) {}
+  Watch watch;
+  Threads threads;
+};
+
 CheckpointRunner::CheckpointRunner(Communicator& communicator,
-                                   std::vector<std::unique_ptr<RankWorker>>& workers, Progress& progress,
-                                   Interruption& interruption)
-    : communicator_(communicator), workers_(workers), progress_(progress), interruption_(interruption) {
+                                   std::vector<std::unique_ptr<RankWorker>>& workers,
+                                   const std::vector<RankPlace>& places, std::chrono::nanoseconds stall_limit,
+                                   Progress& progress, Interruption& interruption)
+    : communicator_(communicator),
+      workers_(workers),
+      progress_(progress),
+      places_(places),
+      stall_limit_(stall_limit),
+      interruption_(interruption) {
   progress_wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
 }
+
+CheckpointRunner::~CheckpointRunner() = default;
 
 CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
                                          const std::map<long, std::string>& folders) {
   const storage::Clock::Time called = clock_.now();
   const BetweenBarriers span =
-      run_ranks({.id = 2 * static_cast<std::uint32_t>(job.ordinal),
+      run_ranks({.id = save_task(job.ordinal),
                  .prepare =
                      [&](RankWorker& worker, Watch& watch) {
                        worker.prepare(job, folders.at(worker.place().rank), watch.moved_bytes, watch.stop);
                      },
                  .run = &RankWorker::run});
 
-  for (const auto& worker : workers_)
-    worker->check_sizes();
+  // Not where the run fails anyway: a drive that hangs would not answer this either.
+  for (const auto& worker : workers_) {
+    if (!in_progress_->watch.fails) worker->check_sizes();
+  }
   agree_on_failures();
   CheckpointOutcome outcome{.ranks = collect_measurements(span.end),
                             .called = called,
@@ -127,7 +170,7 @@ CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
 
 LoadOutcome CheckpointRunner::load(const LoadJob& job) {
   const BetweenBarriers span =
-      run_ranks({.id = 2 * static_cast<std::uint32_t>(job.ordinal) + 1,
+      run_ranks({.id = load_task(job.ordinal),
                  .prepare = [&](RankWorker& worker,
                                 Watch& watch) { worker.prepare_load(job, watch.moved_bytes, watch.stop); },
                  .run = &RankWorker::load});
@@ -136,39 +179,67 @@ LoadOutcome CheckpointRunner::load(const LoadJob& job) {
 }
 
 CheckpointRunner::BetweenBarriers CheckpointRunner::run_ranks(const Task& task) {
-  Watch watch(workers_.size());
-  Threads threads(watch, task);
+  in_progress_ = std::make_unique<InProgress>(workers_.size(), task);
+  Watch& watch = in_progress_->watch;
+  given_up_.assign(workers_.size(), std::nullopt);
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (const auto& worker : workers_) {
       task.prepare(*worker, watch);
-      threads.start(*worker);
+      in_progress_->threads.start(*worker);
     }
   });
 
   communicator_.barrier();
   const storage::Clock::Time begin = clock_.now();
-  threads.release();
-  wait_for_ranks(watch, task.id);
-  communicator_.barrier();
+  in_progress_->threads.release();
+  try {
+    wait_for_ranks(watch, task.id);
+    communicator_.barrier();
+  } catch (const RunFailure&) {  // a process that answers no more: nobody waits for what still runs here
+    watch.stop = true;
+    left_threads_behind_ = true;
+    throw;
+  }
   return {.begin = begin, .end = clock_.now()};
 }
 
-// Until all ranks here have ended: passes a failure on, here and to the other processes, and carries
-// progress.
+// Until all ranks here have ended or were given up: passes a failure on, here and to the other processes,
+// and carries progress.
 void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t task) {
-  constexpr std::chrono::milliseconds kTick{50};
   bool told_others = false;
+  StallWatch stalls(stall_limit_, clock_, workers_.size());
   written_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
   for (bool ended = false; !ended;) {
     ended = watch.wait(kTick);
+    stalls.look();
+    give_up_stalled_ranks(watch, stalls);
     if (watch.failed() && !told_others) {
-      watch.stop = true;
+      watch.stop_failing();
       tell_others_of_failure(task);
       told_others = true;
     }
-    read_messages(watch, task);
+    read_messages(task);
+    if (neighbour_ != nullptr) neighbour_->look();
     stop_where_interrupted(watch);
     if (progress_wanted_ && !ended) report_progress(watch, task);
+  }
+}
+
+// Of a rank whose call does not return.
+void CheckpointRunner::give_up_stalled_ranks(Watch& watch, StallWatch& stalls) {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const storage::TargetActivity& activity = workers_[i]->activity();
+    const std::uint64_t calls = activity.calls();
+    const bool still = stalls.stalled(i, calls) && watch.is_running(i);
+    if (!still || !storage::TargetActivity::within_call(calls)) continue;
+    const std::optional<storage::TargetActivity::Waiting> waiting = activity.waiting_for();
+    if (!waiting.has_value() || activity.calls() != calls || !watch.give_up(i)) continue;
+    const RankPlace& place = workers_[i]->place();
+    given_up_[i] = Failure{.code = ExitCode::kInputOutput,
+                           .message = stall_sentence(*waiting, stall_limit_, clock_.now()),
+                           .host = place.host,
+                           .rank = place.rank};
+    left_threads_behind_ = true;
   }
 }
 
@@ -188,19 +259,45 @@ void CheckpointRunner::tell_others_of_failure(std::uint32_t task) {
   }
 }
 
-void CheckpointRunner::read_messages(Watch& watch, std::uint32_t task) {
+void CheckpointRunner::read_messages(std::uint32_t task) {
   while (const std::optional<SideMessage> message = communicator_.poll()) {
     if (message->kind == SideMessage::Kind::kInterruption) {
       interruption_.ask(static_cast<int>(message->value));
       continue;
     }
     if (message->checkpoint != task) continue;
-    if (message->kind == SideMessage::Kind::kFailure) {
-      watch.stop = true;
-    } else {
-      written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+    switch (message->kind) {
+      case SideMessage::Kind::kFailure:
+        if (in_progress_ != nullptr) in_progress_->watch.stop_failing();
+        break;
+      case SideMessage::Kind::kProgress:
+        written_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+        break;
+      case SideMessage::Kind::kAlive:
+      case SideMessage::Kind::kSilent:
+        if (neighbour_ != nullptr) neighbour_->heard(*message);
+        break;
+      case SideMessage::Kind::kInterruption:
+        break;
     }
   }
+}
+
+CheckpointRunner::WatchedProcesses::WatchedProcesses(CheckpointRunner& runner, std::uint32_t task)
+    : runner_(runner) {
+  runner.neighbour_ = std::make_unique<NeighbourWatch>(runner.communicator_, runner.places_,
+                                                       runner.stall_limit_, runner.clock_, task);
+  runner.communicator_.while_waiting([&runner, task, looked = runner.clock_.now()]() mutable {
+    if (runner.clock_.now() - looked < kTick) return;
+    looked = runner.clock_.now();
+    runner.read_messages(task);
+    runner.neighbour_->look();
+  });
+}
+
+CheckpointRunner::WatchedProcesses::~WatchedProcesses() {
+  runner_.communicator_.while_waiting({});
+  runner_.neighbour_.reset();
 }
 
 void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t task) {
@@ -218,14 +315,15 @@ void CheckpointRunner::report_progress(const Watch& watch, std::uint32_t task) {
 
 void CheckpointRunner::agree_on_failures() {
   std::optional<Failure> first;
-  for (const auto& worker : workers_) {
-    if (!first.has_value()) first = worker->failure();
-  }
+  for (std::size_t i = 0; i < workers_.size() && !first.has_value(); ++i)
+    first = given_up_[i].has_value() ? given_up_[i] : workers_[i]->failure();
   // Ranks that had ended all the same have a whole checkpoint, which is kept.
   const bool stopped =
+      !first.has_value() &&
       std::any_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->stopped(); });
-  if (!first.has_value() && stopped) first = interruption_.failure();
+  if (stopped) first = interruption_.failure();
   agree(communicator_, first);
+  in_progress_.reset();
 }
 
 std::vector<RankSave> CheckpointRunner::collect_measurements(storage::Clock::Time end) {

@@ -1,16 +1,21 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/run/interruption.h"
+#include "simulator/run/neighbour_watch.h"
 #include "simulator/run/progress.h"
+#include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
+#include "simulator/run/stall_watch.h"
 
 namespace ckptsim::simulator {
 
@@ -30,22 +35,55 @@ struct LoadOutcome {
 
 // Runs the save or load sequences of this process's ranks, a thread each, between two barriers over all
 // processes.
+//
+// A rank whose target gives no answer for `stall_limit` is given up: its thread may be stuck in the kernel
+// for ever. A limit of zero: never.
 class CheckpointRunner {
  public:
-  // Collective. All references outlive the runner.
+  // Collective. All references outlive the runner. `places`: of all ranks.
   CheckpointRunner(Communicator& communicator, std::vector<std::unique_ptr<RankWorker>>& workers,
+                   const std::vector<RankPlace>& places, std::chrono::nanoseconds stall_limit,
                    Progress& progress, Interruption& interruption);
+  // Waits for threads that were left behind.
+  ~CheckpointRunner();
+  CheckpointRunner(const CheckpointRunner&) = delete;
+  CheckpointRunner& operator=(const CheckpointRunner&) = delete;
+
+  // While it stands, and this process waits for its ranks or in a collective, a process that gives no sign
+  // of life for `stall_limit` ends the run (see NeighbourWatch). No process may do anything that takes long
+  // without being a failure.
+  class WatchedProcesses {
+   public:
+    WatchedProcesses(CheckpointRunner& runner, std::uint32_t task);
+    ~WatchedProcesses();
+    WatchedProcesses(const WatchedProcesses&) = delete;
+    WatchedProcesses& operator=(const WatchedProcesses&) = delete;
+
+   private:
+    CheckpointRunner& runner_;
+  };
+
+  // What tells one task's messages from another's: of the save of checkpoint `ordinal`, and of its load.
+  [[nodiscard]] static std::uint32_t save_task(std::uint64_t ordinal) {
+    return 2 * static_cast<std::uint32_t>(ordinal);
+  }
+  [[nodiscard]] static std::uint32_t load_task(std::uint64_t ordinal) { return save_task(ordinal) + 1; }
 
   // Collective. `folders`: by rank, of this process's ranks. Throws RunFailure everywhere when a rank failed,
-  // or was stopped because a process was asked to end.
+  // was given up, or was stopped because a process was asked to end.
   [[nodiscard]] CheckpointOutcome save(const CheckpointJob& job, const std::map<long, std::string>& folders);
 
   // Collective. Reads back what the ranks' loaders were given. Throws as save().
   [[nodiscard]] LoadOutcome load(const LoadJob& job);
 
+  // After a failure: threads of ranks that were given up still use the workers, this runner and all that
+  // these refer to. Whoever cannot wait for them destroys none of it.
+  [[nodiscard]] bool left_threads_behind() const { return left_threads_behind_; }
+
  private:
   class Watch;
   class Threads;
+  struct InProgress;  // a checkpoint's watch and threads
 
   // What each rank does between the barriers, and beforehand. `id` tells one task's messages from another's.
   struct Task {
@@ -60,9 +98,10 @@ class CheckpointRunner {
   [[nodiscard]] BetweenBarriers run_ranks(const Task& task);
 
   void wait_for_ranks(Watch& watch, std::uint32_t task);
+  void give_up_stalled_ranks(Watch& watch, StallWatch& stalls);
   void tell_others_of_failure(std::uint32_t task);
   void stop_where_interrupted(Watch& watch);
-  void read_messages(Watch& watch, std::uint32_t task);
+  void read_messages(std::uint32_t task);
   void report_progress(const Watch& watch, std::uint32_t task);
   void agree_on_failures();
   [[nodiscard]] std::vector<RankSave> collect_measurements(storage::Clock::Time end);
@@ -71,11 +110,17 @@ class CheckpointRunner {
   Communicator& communicator_;
   std::vector<std::unique_ptr<RankWorker>>& workers_;
   Progress& progress_;
+  const std::vector<RankPlace>& places_;
+  std::chrono::nanoseconds stall_limit_;
   Interruption& interruption_;
   bool interruption_passed_on_ = false;
   bool progress_wanted_ = false;
   storage::SteadyClock clock_;
   std::vector<std::uint64_t> written_by_process_;
+  std::unique_ptr<NeighbourWatch> neighbour_;
+  std::vector<std::optional<Failure>> given_up_;  // by worker, in this checkpoint
+  bool left_threads_behind_ = false;
+  std::unique_ptr<InProgress> in_progress_;  // outlives a checkpoint only where threads were left behind
 };
 
 }  // namespace ckptsim::simulator

@@ -1,5 +1,7 @@
 #include "simulator/run/passes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "simulator/engine/failure.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/manifest.h"
 
 namespace ckptsim::simulator {
@@ -24,7 +27,8 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
       interruption_(interruption),
       clock_(clock),
       result_(result),
-      runner_(communicator, means.workers, progress, interruption) {}
+      runner_(communicator, means.workers, means.layout.ranks, stall_limit(request.config), progress,
+              interruption) {}
 
 void Passes::write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded) {
   const auto per_pass = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
@@ -54,6 +58,7 @@ void Passes::write_next(bool redone) {
   PassResult& pass = begin_pass(position);
   const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
   stop_where_asked(communicator_, interruption_);
+  const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::save_task(ordinal_));
   CheckpointResult checkpoint = save_checkpoint(position);
   checkpoint.pause_ns = pause_ns;
   checkpoint.redone = redone;
@@ -85,10 +90,12 @@ void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t 
   stop_where_asked(communicator_, interruption_);
   CheckpointResult& saved = pass.checkpoints[index];
   progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
+  const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
   saved.load =
       means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
   summarise_pass(pass);
   together(communicator_, ExitCode::kInputOutput, [&] {
+    const HangGuard guard(stall_limit_alone(), "writing the journal");
     if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
   });
   progress_.end_load();
@@ -96,10 +103,22 @@ void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t 
 
 void Passes::keep(PassResult& pass) {
   const storage::Clock::Time start = clock_.now();
-  together(communicator_, ExitCode::kInputOutput, [&] {
-    if (communicator_.process() == 0) journal_.checkpoint(pass);
-  });
+  try {
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      const HangGuard guard(stall_limit_alone(), "writing the journal");
+      if (communicator_.process() == 0) journal_.checkpoint(pass);
+    });
+  } catch (const RunFailure&) {
+    pass.checkpoints.pop_back();  // what the journal could not take is not reported as measured
+    summarise_pass(pass);
+    throw;
+  }
   pass.checkpoints.back().engine.journal_ns = (clock_.now() - start).count();
+}
+
+// Of work within a checkpoint. Several processes have neighbours that notice, and one sentence is enough.
+std::chrono::nanoseconds Passes::stall_limit_alone() const {
+  return communicator_.processes() == 1 ? stall_limit(config_) : std::chrono::nanoseconds{0};
 }
 
 storage::OpenMode Passes::open_mode() const {
@@ -158,6 +177,7 @@ CheckpointResult Passes::save_checkpoint(const Position& position) {
 // The folder of each rank of this process, ready for files that no manifest vouches for.
 std::map<long, std::string> Passes::make_folders(std::int64_t checkpoint) {
   if (workspace_ != nullptr) {
+    const HangGuard guard(stall_limit_alone(), fmt::format("making the folder of checkpoint {}", checkpoint));
     workspace_->remove_manifests(checkpoint);
     workspace_->make_folder(checkpoint);
   }
@@ -181,6 +201,8 @@ void Passes::publish_manifests(CheckpointResult& result, std::uint64_t content_p
     files[worker->place().rank] = worker->manifest_files();
   const auto manifests = workspace_->gather_manifests(head, files);
   result.engine.manifest_ns = (clock_.now() - start).count();
+  const HangGuard guard(stall_limit_alone(),
+                        fmt::format("writing the manifest of checkpoint {}", result.checkpoint));
   workspace_->publish_manifests(result.checkpoint, manifests);
 }
 

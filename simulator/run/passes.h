@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -28,6 +29,9 @@ class Passes {
   // what was finished before stands in the result.
   void write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded);
 
+  // After a failure: threads still use this and all that it refers to, see CheckpointRunner.
+  [[nodiscard]] bool left_threads_behind() const { return runner_.left_threads_behind(); }
+
  private:
   void write_next(bool redone);
   [[nodiscard]] PassResult& begin_pass(const Position& position);
@@ -42,6 +46,7 @@ class Passes {
   [[nodiscard]] std::map<long, std::string> make_folders(std::int64_t checkpoint);
   void publish_manifests(CheckpointResult& result, std::uint64_t content_pass);
   [[nodiscard]] std::int64_t pause();
+  [[nodiscard]] std::chrono::nanoseconds stall_limit_alone() const;
 
   Communicator& communicator_;
   const RunConfig& config_;

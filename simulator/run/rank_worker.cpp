@@ -49,16 +49,16 @@ std::string sentence(const SaveError& error) {
 }  // namespace
 
 RankWorker::RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
-                       const storage::TargetOptions& options, const storage::libtorch::Module* module,
+                       std::unique_ptr<storage::Target> target, const storage::libtorch::Module* module,
                        const storage::Clock& clock)
     : config_(config),
       place_(place),
       group_(group),
       clock_(clock),
-      target_(storage::make_target(options, clock)),
+      target_(std::move(target)),
       sources_(config, place.rank, module, clock),
       specs_(file_specs(config, place.rank, iteration_of(0))) {
-  if (options.backend != storage::Backend::kNull) manifest_.emplace(place.rank, specs_);
+  if (target_->facts().backend != "null") manifest_.emplace(place.rank, specs_);
   const torch::ArchiveOptions archive = archive_options(config);
   for (const torch::FileSpec& spec : specs_) {
     file_bytes_.push_back(torch::archive_bytes(spec, archive));

@@ -17,7 +17,7 @@
 #include "simulator/run/rank_loader.h"
 #include "simulator/run/result.h"
 #include "storage/target/folder_calls.h"
-#include "storage/target/make_target.h"
+#include "storage/target/target.h"
 #include "storage/torch/archive_stream.h"
 #include "storage/torch/file_spec.h"
 
@@ -37,10 +37,10 @@ struct CheckpointJob {
 // thread, run() and load() by the rank's own.
 class RankWorker {
  public:
-  // Opens the target, and works out the rank's files and their sizes. `module` makes the files where it is
-  // not null. `config`, `module` and `clock` outlive the worker.
+  // Works out the rank's files and their sizes. `module` makes the files where it is not null. `config`,
+  // `module` and `clock` outlive the worker.
   RankWorker(const RunConfig& config, const RankPlace& place, std::size_t group,
-             const storage::TargetOptions& options, const storage::libtorch::Module* module,
+             std::unique_ptr<storage::Target> target, const storage::libtorch::Module* module,
              const storage::Clock& clock);
 
   // Touches the target's buffers, so that no page fault is measured. May run beside other workers' warm_up().
@@ -82,6 +82,8 @@ class RankWorker {
   [[nodiscard]] const RankPlace& place() const { return place_; }
   [[nodiscard]] std::span<const std::byte> buffer_memory() const { return target_->buffer_memory(); }
   [[nodiscard]] storage::TargetFacts facts() const { return target_->facts(); }
+  // Of its target, while run() is under way: for the main thread.
+  [[nodiscard]] const storage::TargetActivity& activity() const { return target_->activity(); }
 
  private:
   void fail(Failure failure);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "simulator/engine/failure.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/passes.h"
 #include "simulator/run/resume.h"
 #include "simulator/run/run_setup.h"
@@ -24,8 +26,8 @@ class Run {
         journal_(journal),
         progress_(progress),
         interruption_(interruption),
-        setup_(communicator, request.config, request.resume.has_value() ? &*request.resume : nullptr, clock_,
-               result_) {
+        setup_(communicator, request_.config, request_.resume.has_value() ? &*request_.resume : nullptr,
+               clock_, result_) {
     result_.command = request.command;
     result_.config = request.config;
   }
@@ -41,11 +43,15 @@ class Run {
     stop_where_asked(communicator_, interruption_);
     Start start;
     if (request_.resume.has_value()) start = take_up(*request_.resume);
-    on_process_0([&] { journal_.begin(result_); });
+    on_process_0([&] {
+      const HangGuard guard(stall_limit(request_.config), "making the folder for the result");
+      journal_.begin(result_);
+    });
     try {
       make_ready(start);
-      Passes(communicator_, request_, setup_.means(), journal_, progress_, interruption_, clock_, result_)
-          .write_from(start.ordinal, start.redone, start.loaded);
+      passes_ = std::make_unique<Passes>(communicator_, request_, setup_.means(), journal_, progress_,
+                                         interruption_, clock_, result_);
+      passes_->write_from(start.ordinal, start.redone, start.loaded);
       result_.status = "complete";
     } catch (const RunFailure& failure) {
       result_.status = failure.code() == ExitCode::kInterrupted ? "interrupted" : "failed";
@@ -53,9 +59,16 @@ class Run {
       end_failed(failure);
       throw;
     }
-    on_process_0([&] { journal_.end(result_); });
+    on_process_0([&] {
+      const HangGuard guard(stall_limit(request_.config), "writing result.json");
+      journal_.end(result_);
+    });
     progress_.end_run();
     return std::move(result_);
+  }
+
+  [[nodiscard]] bool left_threads_behind() const {
+    return passes_ != nullptr && passes_->left_threads_behind();
   }
 
  private:
@@ -70,6 +83,8 @@ class Run {
   void end_failed(const RunFailure& failure) {
     if (communicator_.process() != 0) return;
     try {
+      const HangGuard guard(stall_limit(request_.config),
+                            fmt::format("writing result.json after a failure, {}", failure.what()));
       journal_.end(result_);
     } catch (const std::system_error& error) {
       throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}",
@@ -162,20 +177,30 @@ class Run {
   }
 
   Communicator& communicator_;
-  const RunRequest& request_;
+  const RunRequest request_;  // its own: a rank that was given up may still read it
   Journal& journal_;
   Progress& progress_;
   Interruption& interruption_;
   storage::SteadyClock clock_;
   RunResult result_;
   RunSetup setup_;
+  std::unique_ptr<Passes> passes_;
 };
 
 }  // namespace
 
 RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress,
               Interruption& interruption) {
-  return Run(communicator, request, journal, progress, interruption).execute();
+  auto run = std::make_unique<Run>(communicator, request, journal, progress, interruption);
+  try {
+    return run->execute();
+  } catch (const RunFailure& failure) {
+    if (!run->left_threads_behind()) throw;
+    // Never destroyed: threads that are stuck in the kernel still use it, should they ever wake up.
+    (void)run.release();
+    const bool abort = failure.leaving() == Leaving::kAbort;
+    throw RunFailure(failure.code(), failure.what(), abort ? Leaving::kAbort : Leaving::kAtOnce);
+  }
 }
 
 }  // namespace ckptsim::simulator

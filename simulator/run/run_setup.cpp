@@ -141,8 +141,8 @@ void RunSetup::open_targets() {
     for (long i = 0; i < layout.count_here; ++i) {
       const RankPlace& place = layout.ranks[static_cast<std::size_t>(layout.first_here + i)];
       const std::size_t group = workspace == nullptr ? 0 : workspace->group_of(place.rank);
-      means_.workers.push_back(
-          std::make_unique<RankWorker>(config_, place, group, options, means_.module, clock_));
+      means_.workers.push_back(std::make_unique<RankWorker>(
+          config_, place, group, storage::make_target(options, clock_), means_.module, clock_));
     }
   });
   means_.loading->open(means_.workers);

@@ -52,6 +52,8 @@ void with_removal(const OwnFolders& folders, Work&& work) {
     work();
   } catch (const std::exception& error) {
     const auto* known = dynamic_cast<const RunFailure*>(&error);
+    // A drive that answers no more would not let anything be removed either.
+    if (known != nullptr && known->leaving() != Leaving::kNormally) throw;
     const Failure failure = known != nullptr ? Failure{.code = known->code(), .message = known->what()}
                                              : failure_of(error, ExitCode::kInputOutput);
     try {

@@ -18,6 +18,7 @@
 #include "storage/drive/file_system.h"
 #include "storage/drive/page_cache.h"
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -46,7 +47,8 @@ Descriptor open_probe_file(const std::filesystem::path& folder) {
   // Made without O_DIRECT first: some file systems refuse the flag only after they made the file.
   const Descriptor made(mkostemp(name.data(), O_CLOEXEC));
   if (!made.valid()) refuse_by_system(folder, "making a probe file", errno);
-  Descriptor probe(open(name.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC | O_NOFOLLOW));
+  Descriptor probe(
+      uninterrupted([&] { return open(name.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC | O_NOFOLLOW); }));
   const int error = errno;
   if (unlink(name.c_str()) != 0) refuse_by_system(folder, "removing the probe file", errno);
   if (probe.valid()) return probe;
@@ -101,7 +103,7 @@ DirectIoFacts prove_direct_io(const std::filesystem::path& folder) {
 }
 
 std::uint64_t cached_pages(const std::filesystem::path& file) {
-  const Descriptor descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor descriptor(uninterrupted([&] { return open(file.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!descriptor.valid()) throw std::system_error(errno, std::system_category(), file.string());
   try {
     return count_cached_pages(descriptor.get());

@@ -11,6 +11,7 @@
 
 #include "storage/descriptor.h"
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 
@@ -22,7 +23,7 @@ void prove_preallocation(const std::filesystem::path& folder) {
                             fmt::format("cannot make a probe file in {}", folder.string()));
   }
   if (unlink(name.c_str()) != 0) throw std::system_error(errno, std::system_category(), name);
-  if (fallocate(probe.get(), 0, 0, 4096) == 0) return;
+  if (uninterrupted([&] { return fallocate(probe.get(), 0, 0, 4096); }) == 0) return;
   throw UnsuitableTarget(
       fmt::format("files in {} cannot be preallocated: {}; set storage.preallocate to false", folder.string(),
                   std::system_category().message(errno)));

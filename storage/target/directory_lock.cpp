@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -44,15 +45,15 @@ std::string holder_line() {
 
 // Where only readers hold the lock. The line in the file is then that of a run that ended long ago.
 void refuse_readers(int lock, const std::filesystem::path& path) {
-  if (flock(lock, LOCK_SH | LOCK_NB) != 0) return;
+  if (uninterrupted([&] { return flock(lock, LOCK_SH | LOCK_NB); }) != 0) return;
   throw UnsuitableTarget(fmt::format("{} is being read (ckptsim verify); wait for it or use another target",
                                      path.parent_path().string()));
 }
 
 void write_holder(int lock, const std::filesystem::path& path) {
   const std::string line = holder_line();
-  if (ftruncate(lock, 0) != 0) throw_last_error("truncate", path);
-  const ssize_t count = pwrite(lock, line.data(), line.size(), 0);
+  if (uninterrupted([&] { return ftruncate(lock, 0); }) != 0) throw_last_error("truncate", path);
+  const ssize_t count = uninterrupted([&] { return pwrite(lock, line.data(), line.size(), 0); });
   if (count < 0) throw_last_error("write", path);
   if (count != static_cast<ssize_t>(line.size())) {
     throw UnsuitableTarget(fmt::format("{} could not be written: no space left for one line", path.string()));
@@ -71,7 +72,8 @@ void check_own_file(int lock, const std::filesystem::path& path) {
 
 Descriptor open_lock(const Folder& folder, const std::filesystem::path& path) {
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-  Descriptor lock(openat(folder.descriptor.get(), kLockFile, flags, kLockMode));
+  Descriptor lock(
+      uninterrupted([&] { return openat(folder.descriptor.get(), kLockFile, flags, kLockMode); }));
   if (lock.valid()) {
     check_own_file(lock.get(), path);
     return lock;
@@ -137,7 +139,7 @@ DirectoryLock::DirectoryLock(const Folder& folder) {
   const std::lock_guard guard(held.mutex);
   auto found = held.by_file.find(file);
   if (found == held.by_file.end()) {
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (uninterrupted([&] { return flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0) {
       if (errno == EWOULDBLOCK) {
         refuse_readers(lock.get(), path);
         refuse_held_lock(lock.get(), path);

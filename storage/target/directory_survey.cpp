@@ -10,6 +10,7 @@
 #include "storage/errors.h"
 #include "storage/target/checkpoint_removal.h"
 #include "storage/target/directory_lock.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -38,7 +39,8 @@ bool is_unfinished(const Entry& entry) {
 
 Folder open_target(const std::filesystem::path& target) {
   Folder folder{Descriptor(), target};
-  folder.descriptor = Descriptor(open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  folder.descriptor =
+      Descriptor(uninterrupted([&] { return open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (folder.exists()) return folder;
   if (errno == ENOENT) {
     throw UnsuitableTarget(
@@ -58,8 +60,9 @@ bool is_run_name(std::string_view name) {
 
 Marking marking_of(const Folder& directory) {
   const std::filesystem::path path = directory.path / kMarker;
+  constexpr int kMarkerFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   const Descriptor marker(
-      openat(directory.descriptor.get(), kMarker, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      uninterrupted([&] { return openat(directory.descriptor.get(), kMarker, kMarkerFlags); }));
   if (marker.valid()) {
     struct stat facts {};
     if (fstat(marker.get(), &facts) != 0) throw_last_error("stat", path);

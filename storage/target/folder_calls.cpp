@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "storage/errors.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -29,7 +30,7 @@ struct CloseStream {
 
 std::unique_ptr<DIR, CloseStream> stream_of(const Folder& folder) {
   // A descriptor of its own: the stream takes it over, and its position with it.
-  Descriptor again(openat(folder.descriptor.get(), ".", kFolderFlags));
+  Descriptor again(uninterrupted([&] { return openat(folder.descriptor.get(), ".", kFolderFlags); }));
   if (!again.valid()) throw_last_error("open", folder.path);
   std::unique_ptr<DIR, CloseStream> stream(fdopendir(again.get()));
   if (stream == nullptr) throw_last_error("list", folder.path);
@@ -96,8 +97,7 @@ void remove_older(const Folder& folder, const std::string& name) {
 
 void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
   while (!text.empty()) {
-    const ssize_t count = write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = uninterrupted([&] { return write(descriptor, text.data(), text.size()); });
     if (count < 0) throw_last_error("write", path);
     text.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -113,7 +113,7 @@ void throw_last_error(const std::string& action, const std::filesystem::path& pa
 Folder open_folder(const Folder& parent, const std::string& name) {
   Folder folder{Descriptor(), parent.path / name};
   const int above = parent.descriptor.get();
-  folder.descriptor = Descriptor(openat(above, name.c_str(), kFolderFlags));
+  folder.descriptor = Descriptor(uninterrupted([&] { return openat(above, name.c_str(), kFolderFlags); }));
   if (folder.exists()) {
     if (mounted_at(above, name.c_str()).value_or(is_other_device(above, folder.descriptor.get()))) {
       throw UnsuitableTarget(
@@ -180,7 +180,8 @@ void write_synced(const Folder& folder, const std::string& name, std::string_vie
   const std::filesystem::path path = folder.path / name;
   remove_older(folder, name);
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor file(openat(folder.descriptor.get(), name.c_str(), flags, kFileMode));
+  Descriptor file(
+      uninterrupted([&] { return openat(folder.descriptor.get(), name.c_str(), flags, kFileMode); }));
   if (!file.valid()) throw_last_error("create", path);
   write_all(file.get(), text, path);
   if (fsync(file.get()) != 0) throw_last_error("sync", path);
@@ -211,10 +212,7 @@ bool is_own_file(const struct stat& facts) {
 
 std::string read_small_file(int descriptor, const std::filesystem::path& path) {
   std::string text(kSmallFileBytes, '\0');
-  ssize_t count = 0;
-  do {
-    count = pread(descriptor, text.data(), text.size(), 0);
-  } while (count < 0 && errno == EINTR);
+  const ssize_t count = uninterrupted([&] { return pread(descriptor, text.data(), text.size(), 0); });
   if (count < 0) throw_last_error("read", path);
   text.resize(static_cast<std::size_t>(count));
   return text;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/target/check.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -21,16 +22,6 @@ std::error_code last_error() {
 
 std::error_code outcome(int result) {
   return result == 0 ? std::error_code() : last_error();
-}
-
-// A signal handler that ran is no failure of the call.
-template <typename Call>
-int uninterrupted(Call call) {
-  int result = 0;
-  do {
-    result = call();
-  } while (result == -1 && errno == EINTR);
-  return result;
 }
 
 int open_flags(OpenMode mode, Caching caching) {

@@ -26,6 +26,18 @@ bool is_sync(Request::Kind kind) {
   return kind == Request::Kind::kSync || kind == Request::Kind::kSyncDirectory;
 }
 
+// Within one of a target's calls, for those who watch; ends with an exception as well.
+class InCall {
+ public:
+  explicit InCall(TargetActivity& activity) noexcept : activity_(activity) {}
+  InCall(const InCall&) = delete;
+  InCall& operator=(const InCall&) = delete;
+  ~InCall() { activity_.end_call(); }
+
+ private:
+  TargetActivity& activity_;
+};
+
 bool names_a_path(Request::Kind kind) {
   return kind == Request::Kind::kOpen || kind == Request::Kind::kOpenToRead ||
          kind == Request::Kind::kSyncDirectory;
@@ -54,8 +66,11 @@ void Target::submit(Request request) {
   ++pending_;
   if (is_transfer(request.kind)) ++transfers_in_flight_;
   if (is_sync(request.kind)) ++sync_calls_;
-  if (!do_submit(request, completion)) return;
-
+  activity_.begin_submit(request, completion.submitted);
+  {
+    const InCall call(activity_);
+    if (!do_submit(request, completion)) return;
+  }
   completion.completed = clock_.now();
   completion.buffer = std::move(request.buffer);
   ready_.push_back(std::move(completion));
@@ -80,6 +95,8 @@ bool Target::poll(Completion& completion) {
 
 void Target::wait(Completion& completion) {
   check(pending_ > 0, "there is a request to wait for");
+  activity_.begin_wait();
+  const InCall call(activity_);
   check(next(true, completion), "a blocking reap delivers a completion");
 }
 
@@ -96,6 +113,7 @@ bool Target::next(bool block, Completion& completion) {
   }
   --pending_;
   if (is_transfer(completion.kind)) --transfers_in_flight_;
+  activity_.answered(completion.kind, completion.file, completion.offset);
   return true;
 }
 

@@ -10,49 +10,10 @@
 
 #include "storage/clock.h"
 #include "storage/target/buffer.h"
+#include "storage/target/request.h"
+#include "storage/target/target_activity.h"
 
 namespace ckptsim::storage {
-
-// What a file is expected to be when it is opened for writing. An older file that is no regular one is EINVAL
-// (ELOOP for a link), one that has another name elsewhere is EMLINK: neither is touched.
-enum class OpenMode {
-  kNew,        // must not exist (O_EXCL): a first pass always meets new files
-  kTruncate,   // an older file is cut to nothing by the open itself (O_TRUNC); a missing one is made
-  kOverwrite,  // an older file keeps its blocks and is written in place; a missing one is made
-};
-
-// One thing that a rank asks of its target. `file` is a number the caller chooses per open file; it names the
-// file in later requests and completions until it is closed.
-struct Request {
-  enum class Kind {
-    kOpen,         // path, mode: for writing
-    kOpenToRead,   // path: an existing regular file
-    kPreallocate,  // length: blocks for [0, length) are allocated and the size is set
-    kWrite,  // buffer, offset, length: buffer[0, length) to offset; length is a multiple of io_alignment()
-    kRead,   // buffer, offset, length: the file's bytes from offset on into buffer[0, length); both multiples
-             // of io_alignment()
-    kSetLength,      // length: the file's true length
-    kSync,           // fsync; a failed one is never tried again
-    kClose,          //
-    kSyncDirectory,  // path: fsync of that directory
-  };
-  Kind kind = Kind::kClose;
-  int file = 0;
-  // An open folder (kept open by the caller) that `path` starts from; its last component is then all there is
-  // to follow, so that nothing that takes the place of a folder above it leads elsewhere. AT_FDCWD: the
-  // working directory.
-  int folder = AT_FDCWD;
-  std::string path;
-  OpenMode mode = OpenMode::kNew;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  Buffer buffer;  // kWrite and kRead consume it; their completion gives it back
-};
-
-// Reads and writes of a file's bytes: what the queue holds.
-[[nodiscard]] constexpr bool is_transfer(Request::Kind kind) {
-  return kind == Request::Kind::kWrite || kind == Request::Kind::kRead;
-}
 
 // The outcome of one request. On error nothing is known about what reached the drive.
 struct Completion {
@@ -88,8 +49,9 @@ enum class Writing {
 // (an asynchronous transfer); either way the outcome arrives as one Completion through poll() or wait().
 // Short transfers and EINTR are continued inside.
 //
-// Not thread-safe: one thread, one target. The public calls check, count and stamp; backends override the
-// hooks. The destructor never throws: it waits for what is in flight and closes what is open.
+// Not thread-safe: one thread, one target; another one may look at activity() alone. The public calls check,
+// count and stamp; backends override the hooks. The destructor never throws: it waits for what is in flight
+// and closes what is open.
 class Target {
  public:
   virtual ~Target() = default;
@@ -130,6 +92,9 @@ class Target {
   [[nodiscard]] std::span<const std::byte> buffer_memory() const noexcept { return buffers_.memory(); }
   [[nodiscard]] virtual TargetFacts facts() const = 0;
 
+  // What submit() or wait() is busy with, for a thread that watches over this target's.
+  [[nodiscard]] const TargetActivity& activity() const noexcept { return activity_; }
+
  protected:
   Target(const Clock& clock, std::uint64_t block_bytes, std::uint64_t queue_depth, std::uint64_t io_alignment,
          HugePages huge_pages = HugePages::kAuto, Writing writing = Writing::kInFlight);
@@ -157,6 +122,7 @@ class Target {
   std::uint64_t pending_ = 0;
   std::uint64_t transfers_in_flight_ = 0;
   std::uint64_t sync_calls_ = 0;
+  TargetActivity activity_;
   std::deque<Completion> ready_;  // of requests that finished inside submit()
 };
 

@@ -29,6 +29,7 @@ RunConfig unusual_config() {
                     .iopoll = true,
                     .huge_pages = "off",
                     .preallocate = true,
+                    .stall_seconds = 2.5,
                     .drive_state = "trimmed"};
   config.content_seed = 9007199254740992;
   config.content_kind = "weights";
@@ -76,6 +77,7 @@ TEST(EffectiveConfig, ReadsBackToTheSameConfiguration) {
   EXPECT_TRUE(back.storage.iopoll);
   EXPECT_EQ(back.storage.huge_pages, "off");
   EXPECT_TRUE(back.storage.preallocate);
+  EXPECT_EQ(back.storage.stall_seconds, 2.5);
   EXPECT_EQ(back.storage.drive_state, "trimmed");
   EXPECT_EQ(back.content_seed, 9007199254740992U);
   EXPECT_EQ(back.content_kind, "weights");

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace ckptsim::simulator {
+
+// Stands beside work of the main thread on a drive (a manifest, the journal) that may never return. Where it
+// takes as long as the limit the program is ended from here, with exit code 4, a sentence on stderr that
+// says what it was doing, and no destructors; the launcher ends the other processes. A limit of zero: never.
+class HangGuard {
+ public:
+  // `doing`: "writing the manifest of checkpoint 2".
+  HangGuard(std::chrono::nanoseconds limit, std::string doing);
+  ~HangGuard();
+  HangGuard(const HangGuard&) = delete;
+  HangGuard& operator=(const HangGuard&) = delete;
+
+ private:
+  void watch();
+
+  std::chrono::nanoseconds limit_;
+  std::string doing_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::optional<std::thread> thread_;
+};
+
+}  // namespace ckptsim::simulator

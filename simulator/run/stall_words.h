@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "simulator/run/rank_layout.h"
+#include "storage/clock.h"
+#include "storage/target/target_activity.h"
+
+namespace ckptsim::simulator {
+
+// What is said of a rank whose target answers no more, without rank and host: "no answer for 300 s while it
+// was writing FILE at offset N (since …)" and what to do. `now`: of the clock that stamped `waiting`.
+[[nodiscard]] std::string stall_sentence(const storage::TargetActivity::Waiting& waiting,
+                                         std::chrono::nanoseconds limit, storage::Clock::Time now);
+
+// The same of the main thread's own work.
+[[nodiscard]] std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit);
+
+// What is said of a process that gives no sign of life: "process 2 (ranks 6-7 on HOST) has not answered for
+// 300 s" and what that may be. `places`: of all ranks.
+[[nodiscard]] std::string silence_sentence(int process, const std::vector<RankPlace>& places,
+                                           std::chrono::nanoseconds limit);
+
+}  // namespace ckptsim::simulator
