@@ -14,12 +14,12 @@ namespace ckptsim::simulator {
 struct SideMessage {
   enum class Kind : std::uint32_t { kProgress = 1, kFailure = 2, kInterruption = 3, kAlive = 4, kSilent = 5 };
   Kind kind = Kind::kProgress;
-  std::uint32_t checkpoint = 0;  // ordinal within the run: messages of an earlier checkpoint are dropped by
+  std::uint32_t checkpoint = 0;  // which save or load of the run: messages of an earlier one are dropped by
                                  // the reader, but for kInterruption, which is of the run as a whole
   std::int32_t process = 0;      // the sender
   std::uint32_t padding = 0;
-  // kProgress: bytes written so far by the sender; kInterruption: the signal; kSilent: the process that the
-  // sender has not heard of.
+  // kProgress: bytes written or read so far by the sender; kInterruption: the signal; kSilent: the process
+  // that the sender has not heard of.
   std::uint64_t value = 0;
 };
 
