@@ -125,7 +125,7 @@ class Verification {
     together(communicator_, ExitCode::kInputOutput, [&] { outcomes = read(examination, folder); });
     communicator_.barrier();
     const double seconds = std::chrono::duration<double>(clock_.now() - start).count();
-    gather(std::move(outcomes), seconds);
+    gather(outcomes, seconds);
     progress_.end_checkpoint();
   }
 
@@ -190,7 +190,7 @@ class Verification {
   }
 
   // In order of the manifest, whoever read what.
-  void gather(std::map<std::size_t, FileOutcome> mine, double seconds) {
+  void gather(const std::map<std::size_t, FileOutcome>& mine, double seconds) {
     std::vector<std::string> texts;
     for (const auto& [number, outcome] : mine) {
       if (!outcome.findings.empty()) texts.push_back(outcome_to_text(number, outcome));
