@@ -18,8 +18,10 @@ std::optional<ConfigDifference> difference(const OrderedJson& value, const Order
   if (value == other) return std::nullopt;
   if (!value.is_object() || !other.is_object()) return ConfigDifference{key, value.dump(), other.dump()};
   for (const auto& [name, member] : value.items()) {
-    const std::string below = key.empty() ? name : key + "." + name;
-    const auto found = difference(member, other.value(name, OrderedJson()), below);
+    std::string below = key;
+    if (!key.empty()) below += '.';
+    below += name;
+    auto found = difference(member, other.value(name, OrderedJson()), below);
     if (found.has_value()) return found;
   }
   return std::nullopt;
