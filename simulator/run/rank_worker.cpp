@@ -102,7 +102,6 @@ void RankWorker::run() {
     sequence_->start();
     while (sequence_->advance() == SaveSequence::Status::kWaiting)
       wait_for_one();
-    stopped_ = sequence_->stopped();
     note_thread_times(before, thread_times());
     stopped_ = sequence_->stopped();
     if (const std::optional<SaveError>& error = sequence_->error()) {

@@ -14,6 +14,7 @@
 #include "simulator/communicator/communicator.h"
 #include "simulator/run/checkpoint_runner.h"
 #include "storage/target/make_target.h"
+#include "storage/target/marked_directory.h"
 #include "tests/contract/fault_target.h"
 #include "tests/storage/support/temporary_folder.h"
 
@@ -52,6 +53,9 @@ class Ranks {
   explicit Ranks(RunConfig config, std::map<long, std::vector<Fault>> scripts = {},
                  std::chrono::nanoseconds stall_limit = kPatient)
       : config_(std::move(config)) {
+    config_.storage.targets = {target_.path().string()};
+    storage::MarkedDirectory(target_.path()).make_checkpoint_folder(config_.name, 1);
+    folder_ = storage::MarkedDirectory::checkpoint_path(target_.path(), config_.name, 1).string();
     for (long rank = 0; rank < 2; ++rank) {
       auto real = storage::make_target(
           {.backend = storage::Backend::kBuffered, .block_bytes = config_.storage.block_bytes}, clock_);
@@ -70,7 +74,7 @@ class Ranks {
 
   void save(const CheckpointJob& job = {}) {
     try {
-      outcome_ = runner_->save(job, {{0, folder_.path().string()}, {1, folder_.path().string()}});
+      outcome_ = runner_->save(job, {{0, folder_}, {1, folder_}});
     } catch (const RunFailure& failure) {
       failure_ = failure;
     }
@@ -82,7 +86,7 @@ class Ranks {
     std::atomic<std::uint64_t> written{0};
     const std::atomic<bool> stop{false};
     for (const auto& worker : workers_)
-      worker->prepare({.ordinal = 1}, folder_.path().string(), written, stop);
+      worker->prepare({.ordinal = 1}, folder_, written, stop);
     return targets_[0]->all_buffers_are_back() && targets_[1]->all_buffers_are_back();
   }
 
@@ -98,7 +102,8 @@ class Ranks {
   [[nodiscard]] bool left_threads_behind() const { return runner_->left_threads_behind(); }
 
  private:
-  test::TemporaryFolder folder_;
+  test::TemporaryFolder target_;
+  std::string folder_;  // of the checkpoint
   storage::SteadyClock clock_;
   RunConfig config_;
   std::unique_ptr<Communicator> communicator_ = make_serial_communicator();
