@@ -107,6 +107,11 @@ void add_verify_command(CLI::App& app, int& exit_code) {
                    "Threads that read in each process (default: one for each processor; one under mpirun)")
       ->check(CLI::Range(1, 4096));
   command
+      ->add_option("--stall-seconds", options->request.stall_seconds,
+                   "How long a drive may give no answer before verify ends with exit code 4; 0: for ever")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  command
       ->add_option("--backend", options->request.backend,
                    "What reads: auto (past the page cache where the file system can, and it says so where it "
                    "cannot), io_uring, direct, buffered (through the page cache, which is dropped before)")

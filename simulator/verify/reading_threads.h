@@ -28,6 +28,12 @@ class ReadingThreads {
                                                           std::atomic<std::uint64_t>& read_bytes,
                                                           const std::function<void()>& tick);
 
+  // What each thread's target is busy with, for `tick`; it stays until the next verify().
+  [[nodiscard]] std::size_t targets() const { return targets_.size(); }
+  [[nodiscard]] const storage::TargetActivity& activity(std::size_t target) const {
+    return targets_[target]->activity();
+  }
+
  private:
   void prepare_targets(const Examination& examination, std::size_t count);
 

@@ -5,24 +5,32 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "simulator/communicator/packing.h"
 #include "simulator/run/backend_choice.h"
+#include "simulator/run/hang_guard.h"
+#include "simulator/run/stall_watch.h"
+#include "simulator/run/stall_words.h"
 #include "simulator/verify/checkpoint_search.h"
 #include "simulator/verify/examination.h"
 #include "simulator/verify/reading_threads.h"
 #include "simulator/verify/work_division.h"
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
 namespace {
+
+constexpr std::string_view kVerifyStallSetting = "--stall-seconds";
 
 std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
   std::vector<std::string> findings;
@@ -77,6 +85,7 @@ class Verification {
   void find() {
     together(communicator_, ExitCode::kInputOutput, [&] {
       if (communicator_.process() != 0) return;
+      const HangGuard guard(stall_limit(), "looking for checkpoints", kVerifyStallSetting);
       for (const std::string& folder : request_.folders)
         find_checkpoints(folder, search_);
       std::set<std::string> seen;
@@ -108,6 +117,8 @@ class Verification {
     std::string message;
     together(communicator_, ExitCode::kInputOutput, [&] {
       if (communicator_.process() != 0) return;
+      const HangGuard guard(stall_limit(), fmt::format("reading the manifest in {}", found.path()),
+                            kVerifyStallSetting);
       examination = examine(found, choice_, request_.backend);
       message = examination_to_text(examination);
     });
@@ -168,7 +179,30 @@ class Verification {
       mine.push_back(numbers[item]);
     std::atomic<std::uint64_t> read_bytes{0};
     read_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
-    return threads_.verify(examination, folder, mine, read_bytes, [&] { tell_progress(read_bytes); });
+    StallWatch stalls(stall_limit(), clock_, request_.threads);
+    return threads_.verify(examination, folder, mine, read_bytes, [&] {
+      end_where_stalled(stalls);
+      tell_progress(read_bytes);
+    });
+  }
+
+  [[nodiscard]] std::chrono::nanoseconds stall_limit() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(request_.stall_seconds));
+  }
+
+  // The thread may be stuck in the kernel for ever, so that nobody can wait for it.
+  void end_where_stalled(StallWatch& stalls) {
+    stalls.look();
+    for (std::size_t i = 0; i < threads_.targets(); ++i) {
+      const auto waiting = stalls.stalled_call(i, threads_.activity(i));
+      if (!waiting.has_value()) continue;
+      const std::string sentence =
+          stall_sentence(*waiting, stalls.limit(), clock_.now(), kVerifyStallSetting);
+      fmt::print(stderr, "ckptsim: on {}: {}\n", host_name(), storage::printable(sentence));
+      std::fflush(stderr);
+      communicator_.abort(static_cast<int>(ExitCode::kInputOutput));
+    }
   }
 
   void tell_progress(std::uint64_t read_bytes) {

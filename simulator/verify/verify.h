@@ -15,6 +15,7 @@ struct VerifyRequest {
   std::vector<std::string> folders;  // targets, or folders below them
   std::string backend = "auto";      // auto, io_uring, direct, buffered
   std::size_t threads = 1;           // of each process
+  double stall_seconds = 300;        // how long a drive may give no answer; 0: for ever
 };
 
 // One complete checkpoint, or one target's part of one.
@@ -55,7 +56,8 @@ struct VerifyResult {
 // one that the manifest says it was made as. Process 0 lists folders and reads manifests; the processes
 // divide the files. Writes nothing. The result is process 0's, and the same whatever the number of processes
 // and threads. Throws RunFailure alike on all processes: 3 where there is nothing to verify or a run is at
-// work.
+// work. Where a drive gives no answer for stall_seconds, the program is ended from within with a sentence and
+// exit code 4: no thread that is stuck in the kernel can be waited for.
 [[nodiscard]] VerifyResult verify(Communicator& communicator, const VerifyRequest& request,
                                   Progress& progress);
 
