@@ -64,7 +64,7 @@ std::string load_conditions(const RunResult& run) {
   }
   if (loads == 0) return {};
   std::string text = fmt::format(
-      "Loads: each rank read back the files {}, and every record had the bytes that were saved.\n",
+      "Loads: each rank read back the files {}, and every record the CRC-32 that its file states.\n",
       run.config.checkpoint.load_rank_shift ? "of another rank (checkpoint.load_rank_shift)"
                                             : "that it wrote");
   if (from_cache) {
