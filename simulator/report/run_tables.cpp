@@ -252,6 +252,18 @@ std::string target_lines(const Environment& environment) {
 
 namespace {
 
+std::string removal_lines(const Environment& environment) {
+  std::string text;
+  for (const TargetEnvironment& target : environment.targets) {
+    if (target.earlier_files_removed == 0) continue;
+    text += fmt::format(
+        "An earlier run of this name was removed from {} on {} first: {} file{} ({:.2f} GB) in {:.2f} s.\n",
+        target.path, target.host, target.earlier_files_removed, target.earlier_files_removed == 1 ? "" : "s",
+        static_cast<double>(target.earlier_bytes) / 1e9, seconds(target.earlier_removal_ns));
+  }
+  return text;
+}
+
 // The rest between is a condition that another run did not have.
 std::string resume_words(const RunResult& run) {
   if (run.resumes.empty()) return {};
@@ -289,6 +301,7 @@ std::string conditions(const RunResult& run) {
   text += fmt::format("{} a pass ({}).\n", checkpoints_text(run.effective.checkpoints_per_pass),
                       run.effective.checkpoints_reason);
   text += target_lines(run.environment);
+  text += removal_lines(run.environment);
   text += fmt::format("Bound by: {}.\n", bounds(run));
   return text + load_conditions(run) + resume_words(run);
 }

@@ -157,7 +157,8 @@ Sink Passes::sink() const {
 void Passes::delete_checkpoints(PassResult& pass) {
   if (workspace_ == nullptr) return;
   const storage::Clock::Time start = clock_.now();
-  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass);
+  progress_.begin_removal("the pass before");
+  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass, interruption_);
   const storage::Clock::Time deleted = clock_.now();
   pass.delete_ns = (deleted - start).count();
   if (!config_.checkpoint.trim) return;

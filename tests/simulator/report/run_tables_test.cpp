@@ -99,6 +99,18 @@ TEST(RunTables, EveryReportNamesModelTrainingStateAndLayoutAndSaysScaled) {
   EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("SCALED")));
 }
 
+TEST(RunTables, SayWhatWasRemovedOfAnEarlierRunAndHowLongItTook) {
+  RunResult run = testing::example_run();
+  EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("earlier run")));
+  TargetEnvironment& target = run.environment.targets[0];
+  target.earlier_files_removed = 520;
+  target.earlier_bytes = 6'500'000'000;
+  target.earlier_removal_ns = 5'670'000'000;
+  EXPECT_THAT(run_report(run, TableFormat::kText),
+              HasSubstr("An earlier run of this name was removed from /mnt/nvme0 on node1 first: 520 files "
+                        "(6.50 GB) in 5.67 s.\n"));
+}
+
 TEST(RunTables, SayWhatTheTensorsHoldWhereItIsNotTheDefault) {
   RunResult run = testing::example_run();
   EXPECT_THAT(conditions(run), ::testing::Not(HasSubstr("Content:")));
