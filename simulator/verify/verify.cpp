@@ -30,7 +30,7 @@ std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
     findings.push_back(finding_to_text(finding));
   return pack({std::to_string(number), std::to_string(outcome.more_ranges),
                std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes),
-               pack(findings)});
+               pack(findings), outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
 }
 
 std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
@@ -39,6 +39,7 @@ std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
                       .more_ranges = std::stoull(field.at(1)),
                       .wrong_bytes = std::stoull(field.at(2)),
                       .unreadable_bytes = std::stoull(field.at(3))};
+  outcome.cached_bytes = field.at(5).empty() ? std::nullopt : std::optional(std::stoull(field.at(5)));
   for (const std::string& finding : unpack(field.at(4)))
     outcome.findings.push_back(finding_from_text(finding));
   return {std::stoull(field.at(0)), std::move(outcome)};
@@ -136,6 +137,7 @@ class Verification {
     checkpoint.findings = examination.findings;
     checkpoint.backend = backend_name(examination.backend);
     checkpoint.backend_reason = examination.backend_reason;
+    checkpoint.page_cache_seen = examination.page_cache_seen;
     for (const Manifest& manifest : examination.manifests) {
       checkpoint.name = manifest.name;
       checkpoint.pass = manifest.pass;
@@ -193,7 +195,8 @@ class Verification {
   void gather(const std::map<std::size_t, FileOutcome>& mine, double seconds) {
     std::vector<std::string> texts;
     for (const auto& [number, outcome] : mine) {
-      if (!outcome.findings.empty()) texts.push_back(outcome_to_text(number, outcome));
+      if (!outcome.findings.empty() || outcome.cached_bytes != std::uint64_t{0})
+        texts.push_back(outcome_to_text(number, outcome));
     }
     std::map<std::size_t, FileOutcome> all;
     for (const std::string& part : communicator_.gather(pack(texts), 0)) {
@@ -207,6 +210,7 @@ class Verification {
       checkpoint.more_ranges += outcome.more_ranges;
       checkpoint.wrong_bytes += outcome.wrong_bytes;
       checkpoint.unreadable_bytes += outcome.unreadable_bytes;
+      checkpoint.cached_bytes = sum_of_known(checkpoint.cached_bytes, outcome.cached_bytes);
       for (Finding& finding : outcome.findings)
         checkpoint.findings.push_back(std::move(finding));
     }
@@ -249,6 +253,12 @@ class Verification {
 };
 
 }  // namespace
+
+std::optional<std::uint64_t> sum_of_known(const std::optional<std::uint64_t>& left,
+                                          const std::optional<std::uint64_t>& right) {
+  if (!left || !right) return std::nullopt;
+  return *left + *right;
+}
 
 bool VerifiedCheckpoint::is_wrong() const {
   return std::any_of(findings.begin(), findings.end(),
