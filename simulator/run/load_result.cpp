@@ -13,6 +13,13 @@ double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+// Of counts that may not be known.
+std::optional<std::uint64_t> sum(const std::optional<std::uint64_t>& left,
+                                 const std::optional<std::uint64_t>& right) {
+  if (!left || !right) return std::nullopt;
+  return *left + *right;
+}
+
 }  // namespace
 
 LoadResult summarise_load(std::vector<RankLoad> ranks, std::int64_t barrier_to_barrier_ns,
@@ -25,7 +32,7 @@ LoadResult summarise_load(std::vector<RankLoad> ranks, std::int64_t barrier_to_b
   for (const RankLoad& rank : ranks) {
     load.payload_bytes += rank.payload_bytes;
     load.file_bytes += rank.file_bytes;
-    load.cached_bytes_before += rank.cached_bytes_before;
+    load.cached_bytes_before = sum(load.cached_bytes_before, rank.cached_bytes_before);
     idle_ns += static_cast<double>(rank.idle_ns);
     read_ns += static_cast<double>(rank.phase_ns[static_cast<std::size_t>(LoadPhase::kRead)]);
     // Ranks that read nothing are no measure of a typical rank.
@@ -38,9 +45,11 @@ LoadResult summarise_load(std::vector<RankLoad> ranks, std::int64_t barrier_to_b
   const double median_ns = median(durations);
   if (median_ns > 0) load.skew = static_cast<double>(load.duration_ns) / median_ns;
   load.idle_share = ratio(idle_ns, read_ns);
-  load.cached_share =
-      ratio(static_cast<double>(load.cached_bytes_before), static_cast<double>(load.file_bytes));
-  load.from_cache = through_page_cache && load.cached_bytes_before > 0;
+  load.cached_share.reset();
+  if (load.cached_bytes_before)
+    load.cached_share =
+        ratio(static_cast<double>(*load.cached_bytes_before), static_cast<double>(load.file_bytes));
+  load.from_cache = through_page_cache && load.cached_bytes_before != std::uint64_t{0};
   load.ranks = std::move(ranks);
   return load;
 }

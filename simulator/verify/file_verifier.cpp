@@ -13,6 +13,7 @@
 #include "simulator/verify/damage_words.h"
 #include "simulator/verify/difference_finder.h"
 #include "simulator/verify/file_reader.h"
+#include "storage/drive/cached_file.h"
 #include "storage/errors.h"
 #include "storage/torch/archive_layout.h"
 #include "storage/torch/archive_stream.h"
@@ -44,15 +45,21 @@ OpenedFolder locate(const storage::Folder& checkpoint, const std::string& name) 
   return opened;
 }
 
-void drop_cached_pages(const std::string& path) {
+// What stays of it; nothing of a file that cannot be opened, which reading it says.
+std::optional<std::uint64_t> drop_cached_pages(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const storage::Descriptor file(open(path.c_str(), kFlags));
-  if (!file.valid()) return;  // reading it says why
+  if (!file.valid()) return 0;
   // Dirty pages cannot be dropped.
   constexpr unsigned kWriteBack =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   (void)sync_file_range(file.get(), 0, 0, kWriteBack);
   (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  try {
+    return storage::cached_bytes(path);
+  } catch (const std::system_error&) {
+    return std::nullopt;  // what cannot be counted is not known
+  }
 }
 
 Finding finding(std::string kind, const ManifestFile& file, std::string words) {
@@ -185,7 +192,7 @@ FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_b
     outcome.findings.push_back(of_open_error(file, error.code()));
     return outcome;
   }
-  if (drop_cache_) drop_cached_pages(opened.path);
+  if (drop_cache_) outcome.cached_bytes = drop_cached_pages(opened.path);
 
   Comparison comparison(file, manifest_, layout, expected_);
   const std::uint64_t bytes = std::min(found_bytes, layout.file_bytes);

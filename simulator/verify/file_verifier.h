@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct FileOutcome {
   std::uint64_t more_ranges = 0;       // that are wrong and not among them
   std::uint64_t wrong_bytes = 0;       // of all ranges
   std::uint64_t unreadable_bytes = 0;  // for the system's errors
+  // In the page cache after they were to be dropped from it; empty where the kernel does not tell.
+  std::optional<std::uint64_t> cached_bytes = 0;
 };
 
 // Holds the files of one checkpoint against what their manifest makes of them: every byte against the one

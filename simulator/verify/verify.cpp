@@ -38,7 +38,7 @@ std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
     findings.push_back(finding_to_text(finding));
   return pack({std::to_string(number), std::to_string(outcome.more_ranges),
                std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes),
-               pack(findings)});
+               pack(findings), outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
 }
 
 std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
@@ -47,6 +47,7 @@ std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
                       .more_ranges = std::stoull(field.at(1)),
                       .wrong_bytes = std::stoull(field.at(2)),
                       .unreadable_bytes = std::stoull(field.at(3))};
+  outcome.cached_bytes = field.at(5).empty() ? std::nullopt : std::optional(std::stoull(field.at(5)));
   for (const std::string& finding : unpack(field.at(4)))
     outcome.findings.push_back(finding_from_text(finding));
   return {std::stoull(field.at(0)), std::move(outcome)};
@@ -156,6 +157,7 @@ class Verification {
     checkpoint.findings = examination.findings;
     checkpoint.backend = backend_name(examination.backend);
     checkpoint.backend_reason = examination.backend_reason;
+    checkpoint.page_cache_seen = examination.page_cache_seen;
     for (const Manifest& manifest : examination.manifests) {
       checkpoint.name = manifest.name;
       checkpoint.pass = manifest.pass;
@@ -187,7 +189,6 @@ class Verification {
     for (const std::size_t item : shares[static_cast<std::size_t>(communicator_.process())])
       mine.push_back(numbers[item]);
     std::atomic<std::uint64_t> read_bytes{0};
-    read_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
     StallWatch stalls(stall_limit(), clock_, request_.threads);
     return threads_.verify(examination, folder, mine, read_bytes, interruption_, [&] {
       end_where_stalled(stalls);
@@ -264,7 +265,8 @@ class Verification {
   void gather(const std::map<std::size_t, FileOutcome>& mine, double seconds) {
     std::vector<std::string> texts;
     for (const auto& [number, outcome] : mine) {
-      if (!outcome.findings.empty()) texts.push_back(outcome_to_text(number, outcome));
+      if (!outcome.findings.empty() || outcome.cached_bytes != std::uint64_t{0})
+        texts.push_back(outcome_to_text(number, outcome));
     }
     std::map<std::size_t, FileOutcome> all;
     for (const std::string& part : communicator_.gather(pack(texts), 0)) {
@@ -278,6 +280,7 @@ class Verification {
       checkpoint.more_ranges += outcome.more_ranges;
       checkpoint.wrong_bytes += outcome.wrong_bytes;
       checkpoint.unreadable_bytes += outcome.unreadable_bytes;
+      checkpoint.cached_bytes = sum_of_known(checkpoint.cached_bytes, outcome.cached_bytes);
       for (Finding& finding : outcome.findings)
         checkpoint.findings.push_back(std::move(finding));
     }
@@ -322,6 +325,12 @@ class Verification {
 };
 
 }  // namespace
+
+std::optional<std::uint64_t> sum_of_known(const std::optional<std::uint64_t>& left,
+                                          const std::optional<std::uint64_t>& right) {
+  if (!left || !right) return std::nullopt;
+  return *left + *right;
+}
 
 bool VerifiedCheckpoint::is_wrong() const {
   return std::any_of(findings.begin(), findings.end(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct VerifiedCheckpoint {
   double seconds = 0;
   std::string backend;         // what read the files
   std::string backend_reason;  // where that is not as asked
+  // Whether the page cache was looked into to prove that direct reads go past it; see DirectReadFacts.
+  bool page_cache_seen = true;
+  // Of those read through it: what it still held after every file was to be dropped from it. Empty where the
+  // kernel does not tell.
+  std::optional<std::uint64_t> cached_bytes = 0;
   std::vector<Finding> findings;
   std::uint64_t more_ranges = 0;  // wrong, and not among the findings
   std::uint64_t wrong_files = 0;
@@ -42,6 +48,10 @@ struct VerifiedCheckpoint {
   [[nodiscard]] bool is_wrong() const;  // something is not as it should be
   [[nodiscard]] bool has_read_error() const;
 };
+
+// Of counts that may not be known: empty where one is.
+[[nodiscard]] std::optional<std::uint64_t> sum_of_known(const std::optional<std::uint64_t>& left,
+                                                        const std::optional<std::uint64_t>& right);
 
 struct VerifyResult {
   std::vector<VerifiedCheckpoint> checkpoints;
