@@ -45,7 +45,8 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Example:\n  mpirun -np 8 ckptsim run llama3.1-405b-tp4pp2 --target /mnt/nvme0\n\n"
-      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable, or nothing to verify; 4 I/O error;\n"
+      "Exit codes: 0 done; 2 usage or configuration; 3 target unsuitable, or nothing to verify; 4 I/O "
+      "error;\n"
       "5 a file is not what it should be; 130 interrupted.");
   int exit_code = 0;
   ckptsim::cli::add_run_command(app, exit_code);
