@@ -2,9 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -14,20 +11,17 @@
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/resume_run.h"
 #include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
-#include "simulator/communicator/packing.h"
-#include "simulator/config/config_part.h"
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
 #include "simulator/report/plan_tables.h"
 #include "simulator/report/progress_line.h"
 #include "simulator/report/result_folder.h"
 #include "simulator/report/result_json.h"
-#include "simulator/report/result_reader.h"
 #include "simulator/report/run_tables.h"
-#include "simulator/report/version.h"
 #include "simulator/run/run.h"
 #include "storage/text/printable.h"
 
@@ -89,65 +83,6 @@ simulator::ProgressStyle progress_style(const RunOptions& options,
   return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
 }
 
-void refuse_other_run(const simulator::RunResult& earlier, const simulator::RunConfig& config,
-                      const std::string& folder) {
-  if (const auto differs = simulator::first_difference(earlier.config, config)) {
-    throw ConfigError("",
-                      fmt::format("--resume {}: {} was {} when the run began and is {} now; give the same "
-                                  "configuration and options, or begin a new run without --resume",
-                                  folder, differs->key, differs->value, differs->other));
-  }
-  if (earlier.version != simulator::version()) {
-    throw ConfigError(
-        "", fmt::format("--resume {}: the run was begun with version {} of this program, which is {}; "
-                        "go on with that one, or begin a new run without --resume",
-                        folder, earlier.version, simulator::version()));
-  }
-}
-
-// What is to be done where a run goes on: collective. Process 0 takes up the folder and knows more.
-simulator::Resume take_up(simulator::Communicator& communicator, const RunOptions& options,
-                          const simulator::RunConfig& config, simulator::ResultFolder& folder) {
-  simulator::Resume resume;
-  std::string known;
-  simulator::together(communicator, ExitCode::kInputOutput, [&] {
-    if (communicator.process() != 0) return;
-    resume.earlier = folder.take_up(options.resume);
-    refuse_other_run(*resume.earlier, config, options.resume);
-    for (const simulator::PassResult& pass : resume.earlier->passes) {
-      for (const simulator::CheckpointResult& checkpoint : pass.checkpoints) {
-        ++resume.finished;
-        if (checkpoint.load.has_value()) ++resume.loaded;
-      }
-    }
-    const simulator::EffectiveSettings& effective = resume.earlier->effective;
-    known = simulator::pack({std::to_string(resume.finished), std::to_string(resume.loaded),
-                             std::to_string(effective.checkpoints_per_pass), effective.checkpoints_reason});
-  });
-  const std::vector<std::string> field = simulator::unpack(communicator.broadcast(known));
-  resume.finished = std::stoull(field[0]);
-  resume.loaded = std::stoull(field[1]);
-  resume.checkpoints_per_pass = std::stoll(field[2]);
-  resume.checkpoints_reason = field[3];
-  return resume;
-}
-
-// The result of a run whose journal is complete: as it was stored, or made from the journal where that did
-// not happen any more.
-simulator::RunResult finished_result(const simulator::Resume& resume, simulator::ResultFolder& folder) {
-  const std::filesystem::path stored = folder.path() / "result.json";
-  if (std::ifstream file(stored); file) {
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    simulator::RunResult result = simulator::read_result(text, stored.string());
-    if (result.status == "complete") return result;
-  }
-  simulator::RunResult result = *resume.earlier;
-  result.plan = simulator::make_plan(result.config);
-  result.status = "complete";
-  folder.end(result);
-  return result;
-}
-
 void print_result(const simulator::RunResult& result, const RunOptions& options, const std::string& folder) {
   std::string text;
   if (options.format.json) {
@@ -190,7 +125,7 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options,
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
   simulator::ResultFolder folder(options.output);
   if (!options.resume.empty()) {
-    request.resume = take_up(communicator, options, request.config, folder);
+    request.resume = take_up(communicator, options.resume, request.config, folder);
     const simulator::Resume& resume = *request.resume;
     if (simulator::is_complete(resume, request.config.checkpoint)) {
       simulator::together(communicator, ExitCode::kInputOutput, [&] {

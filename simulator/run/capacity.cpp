@@ -64,8 +64,9 @@ Capacity auto_capacity(const TargetSpace& target, double fill_fraction) {
   const auto size = static_cast<double>(target.checkpoint_bytes);
   const double of_capacity = std::floor(fill_fraction * static_cast<double>(target.capacity_bytes) / size);
   const std::uint64_t room = usable(target) - std::min(usable(target), target.rewrite_bytes);
+  const std::uint64_t that_fit = room / size_bytes(target);
   const double of_available = std::min(std::floor(kUsableShare * static_cast<double>(usable(target)) / size),
-                                       std::floor(static_cast<double>(room / size_bytes(target))));
+                                       static_cast<double>(that_fit));
   if (of_capacity <= of_available) {
     return {static_cast<std::int64_t>(of_capacity),
             fmt::format("auto: {} of the size of {}", fill_fraction, target.path)};

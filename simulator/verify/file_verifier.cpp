@@ -151,12 +151,14 @@ Finding of_open_error(const ManifestFile& file, const std::error_code& error) {
 }  // namespace
 
 FileVerifier::FileVerifier(storage::Target& target, const storage::Folder& checkpoint,
-                           const Manifest& manifest, bool drop_cache, std::atomic<std::uint64_t>& read_bytes)
+                           const Manifest& manifest, bool drop_cache, std::atomic<std::uint64_t>& read_bytes,
+                           const Interruption& interruption)
     : target_(target),
       checkpoint_(checkpoint),
       manifest_(manifest),
       drop_cache_(drop_cache),
       read_bytes_(read_bytes),
+      interruption_(interruption),
       expected_(kPieceBytes) {}
 
 FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_bytes) {
@@ -188,19 +190,25 @@ FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_b
   Comparison comparison(file, manifest_, layout, expected_);
   const std::uint64_t bytes = std::min(found_bytes, layout.file_bytes);
   const std::error_code error =
-      read_in_order(target_, opened.path, bytes, read_bytes_,
-                    [&comparison](const ReadStretch& stretch) { comparison.take(stretch); });
+      read_in_order(target_, opened.path, bytes, read_bytes_, [&](const ReadStretch& stretch) {
+        comparison.take(stretch);
+        return !interruption_.asked();
+      });
   if (error) {
     outcome.findings.push_back(of_open_error(file, error));
     if (outcome.findings.back().is_read_error()) outcome.unreadable_bytes = file.file_bytes;
     return outcome;
   }
+  if (interruption_.asked()) return outcome;
   outcome.findings = std::move(comparison.errors());
   outcome.unreadable_bytes = comparison.unreadable_bytes();
   const DamageReport report =
       describe_damage(file, layout, comparison.digest(), comparison.differences(), [&](auto&& consume) {
         std::atomic<std::uint64_t> not_counted{0};
-        (void)read_in_order(target_, opened.path, bytes, not_counted, consume);
+        (void)read_in_order(target_, opened.path, bytes, not_counted, [&](const ReadStretch& stretch) {
+          consume(stretch);
+          return !interruption_.asked();
+        });
       });
   outcome.findings.insert(outcome.findings.end(), report.findings.begin(), report.findings.end());
   outcome.more_ranges = report.more_ranges;

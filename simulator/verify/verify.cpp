@@ -59,11 +59,19 @@ std::string backend_name(storage::Backend backend) {
 
 class Verification {
  public:
-  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress)
+  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress,
+               Interruption& interruption)
       : communicator_(communicator),
         request_(request),
         progress_(progress),
-        threads_(request.threads, clock_) {}
+        interruption_(interruption),
+        threads_(request.threads, clock_),
+        read_by_process_(static_cast<std::size_t>(communicator.processes())) {
+    communicator_.while_waiting([this] { listen(); });
+  }
+  ~Verification() { communicator_.while_waiting({}); }
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
 
   VerifyResult execute() {
     choice_ = choose_backend(communicator_, request_.backend);
@@ -113,6 +121,7 @@ class Verification {
   }
 
   void one_checkpoint(const FoundCheckpoint& found) {
+    std::fill(read_by_process_.begin(), read_by_process_.end(), 0);
     Examination examination;
     std::string message;
     together(communicator_, ExitCode::kInputOutput, [&] {
@@ -134,7 +143,7 @@ class Verification {
     const storage::Clock::Time start = clock_.now();
     std::map<std::size_t, FileOutcome> outcomes;
     together(communicator_, ExitCode::kInputOutput, [&] { outcomes = read(examination, folder); });
-    communicator_.barrier();
+    stop_where_asked();
     const double seconds = std::chrono::duration<double>(clock_.now() - start).count();
     gather(outcomes, seconds);
     progress_.end_checkpoint();
@@ -180,9 +189,10 @@ class Verification {
     std::atomic<std::uint64_t> read_bytes{0};
     read_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
     StallWatch stalls(stall_limit(), clock_, request_.threads);
-    return threads_.verify(examination, folder, mine, read_bytes, [&] {
+    return threads_.verify(examination, folder, mine, read_bytes, interruption_, [&] {
       end_where_stalled(stalls);
-      tell_progress(read_bytes);
+      listen();
+      if (wanted_) tell_progress(read_bytes);
     });
   }
 
@@ -205,8 +215,39 @@ class Verification {
     }
   }
 
+  // What other processes tell, and that this one was asked to end.
+  void listen() {
+    while (const std::optional<SideMessage> message = communicator_.poll()) {
+      if (message->kind == SideMessage::Kind::kInterruption) {
+        interruption_.ask(static_cast<int>(message->value));
+      } else if (message->checkpoint == ordinal_) {
+        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+      }
+    }
+    if (!interruption_.asked() || interruption_passed_on_) return;
+    pass_on(communicator_, interruption_);
+    interruption_passed_on_ = true;
+  }
+
+  // Process 0, which speaks, knows how far all had come.
+  void stop_where_asked() {
+    try {
+      simulator::stop_where_asked(communicator_, interruption_);
+    } catch (const RunFailure& failure) {
+      progress_.end_run();
+      const auto right = std::count_if(result_.checkpoints.begin(), result_.checkpoints.end(),
+                                       [this](const VerifiedCheckpoint& checkpoint) {
+                                         return &checkpoint != &result_.checkpoints.back() &&
+                                                !checkpoint.is_wrong() && !checkpoint.has_read_error();
+                                       });
+      throw RunFailure(
+          failure.code(),
+          fmt::format("{}; {} of {} checkpoints had been verified{}", failure.what(), ordinal_,
+                      complete_.size(), ordinal_ > 0 ? fmt::format(", {} of them right", right) : ""));
+    }
+  }
+
   void tell_progress(std::uint64_t read_bytes) {
-    if (!wanted_) return;
     const auto checkpoint = static_cast<std::uint32_t>(ordinal_);
     if (communicator_.process() != 0) {
       communicator_.post(0, {.kind = SideMessage::Kind::kProgress,
@@ -214,10 +255,6 @@ class Verification {
                              .process = communicator_.process(),
                              .value = read_bytes});
       return;
-    }
-    while (const std::optional<SideMessage> message = communicator_.poll()) {
-      if (message->checkpoint == checkpoint)
-        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
     }
     read_by_process_[0] = read_bytes;
     progress_.written(std::accumulate(read_by_process_.begin(), read_by_process_.end(), std::uint64_t{0}));
@@ -270,6 +307,8 @@ class Verification {
   Communicator& communicator_;
   const VerifyRequest& request_;
   Progress& progress_;
+  Interruption& interruption_;
+  bool interruption_passed_on_ = false;
   storage::SteadyClock clock_;
   ReadingThreads threads_;
   BackendChoice choice_;
@@ -303,8 +342,9 @@ ExitCode VerifyResult::exit_code() const {
              : ExitCode::kDone;
 }
 
-VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress) {
-  return Verification(communicator, request, progress).execute();
+VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress,
+                    Interruption& interruption) {
+  return Verification(communicator, request, progress, interruption).execute();
 }
 
 }  // namespace ckptsim::simulator

@@ -6,6 +6,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/verify/finding.h"
 
@@ -56,9 +57,10 @@ struct VerifyResult {
 // one that the manifest says it was made as. Process 0 lists folders and reads manifests; the processes
 // divide the files. Writes nothing. The result is process 0's, and the same whatever the number of processes
 // and threads. Throws RunFailure alike on all processes: 3 where there is nothing to verify or a run is at
-// work. Where a drive gives no answer for stall_seconds, the program is ended from within with a sentence and
-// exit code 4: no thread that is stuck in the kernel can be waited for.
+// work; ExitCode::kInterrupted, within a block, once any process is asked to end before all is read. Where a
+// drive gives no answer for stall_seconds, the program is ended from within with a sentence and exit code 4:
+// no thread that is stuck in the kernel can be waited for.
 [[nodiscard]] VerifyResult verify(Communicator& communicator, const VerifyRequest& request,
-                                  Progress& progress);
+                                  Progress& progress, Interruption& interruption);
 
 }  // namespace ckptsim::simulator

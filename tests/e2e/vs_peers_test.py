@@ -11,10 +11,11 @@ from support import EndToEnd, commands_with, environment
 SCRIPT = pathlib.Path(os.environ["CKPTSIM_SOURCE"]) / "tests" / "benchmarks" / "vs_peers.sh"
 POSITIVE = ["fio_gb_per_s", "torch_gb_per_s", "ckptsim_gb_per_s", "fio_vs_fio_p05", "null_gb_per_s_per_core",
             "memcpy_gb_per_s", "cpu_s_per_gb", "torch_save_cpu_s_per_gb", "bytes",
-            "ckptsim_read_gb_per_s", "fio_read_gb_per_s", "fio_read_vs_fio_p05"]
+            "ckptsim_read_gb_per_s", "verify_gb_per_s", "fio_read_gb_per_s", "fio_read_vs_fio_p05"]
 RATIOS = {"ratio_vs_fio": ("ckptsim_gb_per_s", "fio_gb_per_s"),
           "ratio_vs_torch_save": ("ckptsim_gb_per_s", "torch_gb_per_s"),
           "read_ratio_vs_fio": ("ckptsim_read_gb_per_s", "fio_read_gb_per_s"),
+          "verify_ratio_vs_fio": ("verify_gb_per_s", "fio_read_gb_per_s"),
           "ratio_vs_memcpy": ("null_gb_per_s_per_core", "memcpy_gb_per_s")}
 
 

@@ -35,6 +35,11 @@ def fio_read_limit(fio_read_vs_fio_p05):
     return 0.95 * noise_floor(fio_read_vs_fio_p05)
 
 
+def verify_limit(fio_read_vs_fio_p05):
+    """Every byte is made again and compared, by one core a rank."""
+    return 0.5 * noise_floor(fio_read_vs_fio_p05)
+
+
 def torch_limit(fio_gb_per_s, torch_gb_per_s):
     """Half again as fast as torch.save, or 97 % of what the drive leaves to be won."""
     return min(1.5, 0.97 * fio_gb_per_s / torch_gb_per_s)
@@ -57,6 +62,8 @@ def of_ranks(ranks, figures):
                 MOST_RSS_BYTES / (1 << 20), " MiB"),
         at_least("read_ratio_vs_fio" + suffix, figures["read_ratio_vs_fio"],
                  fio_read_limit(figures["fio_read_vs_fio_p05"])),
+        at_least("verify_ratio_vs_fio" + suffix, figures["verify_ratio_vs_fio"],
+                 verify_limit(figures["fio_read_vs_fio_p05"])),
     ]
 
 

@@ -5,7 +5,8 @@ import conditions
 
 FIGURES = {"ratio_vs_fio": 1.0, "fio_vs_fio_p05": 0.95, "ratio_vs_torch_save": 2.0, "fio_gb_per_s": 2.0,
            "torch_gb_per_s": 1.0, "idle_share": 0.01, "cpu_s_per_gb": 0.05, "torch_save_cpu_s_per_gb": 1.0,
-           "max_rss_bytes_per_rank": 50 << 20, "registered": True, "read_ratio_vs_fio": 1.0, "fio_read_vs_fio_p05": 0.95}
+           "max_rss_bytes_per_rank": 50 << 20, "registered": True, "read_ratio_vs_fio": 1.0, "fio_read_vs_fio_p05": 0.95,
+           "verify_ratio_vs_fio": 0.9}
 
 
 def failing(**changes):
@@ -26,6 +27,10 @@ class Conditions(unittest.TestCase):
         self.assertAlmostEqual(conditions.fio_limit(0.5), 0.97 * 0.85)
         self.assertAlmostEqual(conditions.fio_limit(0.85), 0.97 * 0.85)
         self.assertAlmostEqual(conditions.fio_limit(1.2), 0.97)
+
+    def test_verifying_reaches_half_of_fios_reading_within_fios_own_noise(self):
+        self.assertEqual(failing(verify_ratio_vs_fio=0.4751), [])
+        self.assertEqual(failing(verify_ratio_vs_fio=0.4749), ["verify_ratio_vs_fio"])
 
     def test_reading_misses_fio_by_no_more_than_five_hundredths_of_fios_own_noise(self):
         self.assertEqual(failing(read_ratio_vs_fio=0.9026), [])

@@ -54,7 +54,9 @@ def of_reading(samples):
         "fio_read_gb_per_s": median(samples.fio),
         "fio_read_again_gb_per_s": median(samples.fio_again),
         "ckptsim_read_gb_per_s": median(samples.ckptsim),
+        "verify_gb_per_s": median(samples.verify),
         "read_ratio_vs_fio": ratio(samples.ckptsim, samples.fio),
+        "verify_ratio_vs_fio": ratio(samples.verify, samples.fio),
         "fio_read_vs_fio_p05": fio_vs_fio_p05(samples.fio, samples.fio_again),
         "read_idle_share": median(samples.idle_share),
     }
@@ -66,7 +68,8 @@ FROM_THE_LOWEST = ("fio_gb_per_s", "torch_gb_per_s", "ckptsim_gb_per_s", "ratio_
 
 
 # And to the one with the lowest read_ratio_vs_fio.
-FROM_THE_LOWEST_READ = ("fio_read_gb_per_s", "ckptsim_read_gb_per_s", "read_ratio_vs_fio", "fio_read_vs_fio_p05")
+FROM_THE_LOWEST_READ = ("fio_read_gb_per_s", "ckptsim_read_gb_per_s", "verify_gb_per_s", "read_ratio_vs_fio",
+                        "verify_ratio_vs_fio", "fio_read_vs_fio_p05")
 
 
 def line(measured, settings):

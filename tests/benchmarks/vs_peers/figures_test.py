@@ -11,7 +11,7 @@ def samples(fio=(2.0,), again=(2.0,), ckptsim=(2.0,), torch=(1.0,), registered=T
     pairs = len(fio)
     lists = {"idle_share": [0.01] * pairs, "cpu_s_per_gb": [0.1] * pairs, "process_cpu_s_per_gb": [0.2] * pairs,
              "torch_cpu_s_per_gb": [1.0] * pairs, "max_rss_bytes": [10] * pairs, "torch_max_rss_bytes": [20] * pairs}
-    lists["read"] = ReadSamples(ckptsim=[1.0] * pairs, fio=[1.0] * pairs, fio_again=[1.0] * pairs, idle_share=[0.0] * pairs)
+    lists["read"] = ReadSamples(ckptsim=[1.0] * pairs, verify=[0.5] * pairs, fio=[1.0] * pairs, fio_again=[1.0] * pairs, idle_share=[0.0] * pairs)
     return Samples(bytes=1000, registered=registered, fio=list(fio), fio_again=list(again), ckptsim=list(ckptsim), torch=list(torch),
                    **{**lists, **others})
 
@@ -94,11 +94,13 @@ class Line(unittest.TestCase):
 
 class Reading(unittest.TestCase):
     def test_takes_what_belongs_together_from_the_number_of_ranks_that_reads_back_worst(self):
-        one = ReadSamples(ckptsim=[1.0, 3.0, 2.0], fio=[4.0, 4.0, 1.0], fio_again=[2.0, 2.0, 0.5], idle_share=[0.1, 0.3, 0.2])
-        eight = ReadSamples(ckptsim=[4.0] * 3, fio=[4.0] * 3, fio_again=[4.0] * 3, idle_share=[0.0] * 3)
+        one = ReadSamples(ckptsim=[1.0, 3.0, 2.0], verify=[1.0, 0.5, 3.0], fio=[4.0, 4.0, 1.0], fio_again=[2.0, 2.0, 0.5],
+                          idle_share=[0.1, 0.3, 0.2])
+        eight = ReadSamples(ckptsim=[4.0] * 3, verify=[3.0] * 3, fio=[4.0] * 3, fio_again=[4.0] * 3, idle_share=[0.0] * 3)
         made = line({1: samples(read=one), 8: samples(read=eight)})
         self.assertEqual((made["lowest_read_ranks"], made["read_ratio_vs_fio"]), (1, 0.5))
         self.assertEqual((made["ckptsim_read_gb_per_s"], made["fio_read_gb_per_s"]), (2.0, 4.0))
+        self.assertEqual((made["verify_gb_per_s"], made["verify_ratio_vs_fio"]), (1.0, 0.25))
         self.assertEqual(made["fio_read_vs_fio_p05"], 0.5)
         self.assertEqual(made["read_ratio_vs_fio_by_ranks"], {"1": 0.5, "8": 1.0})
         self.assertEqual(made["by_ranks"]["1"]["read_idle_share"], 0.2)

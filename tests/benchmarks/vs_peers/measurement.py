@@ -102,8 +102,8 @@ def reading_back(settings, ranks, folder):
     for pair in range(settings.pairs):
         early, late = in_turn([samples.fio, samples.fio_again], pair)
         reading.one_pair(settings, ranks, folder, samples, early, late)
-        say(f"{ranks} ranks, reading, pair {pair + 1} of {settings.pairs}: ckptsim {samples.ckptsim[-1]:.3f}, fio "
-            f"{samples.fio[-1]:.3f}, again {samples.fio_again[-1]:.3f} GB/s")
+        say(f"{ranks} ranks, reading, pair {pair + 1} of {settings.pairs}: ckptsim {samples.ckptsim[-1]:.3f}, "
+            f"verify {samples.verify[-1]:.3f}, fio {samples.fio[-1]:.3f}, again {samples.fio_again[-1]:.3f} GB/s")
     return samples
 
 

@@ -20,6 +20,18 @@ def report(*jobs):
                      for number, (read, runtime, error) in enumerate(jobs)]}
 
 
+class Verify(unittest.TestCase):
+    RIGHT = {"result": "right", "backend": "io_uring", "file_bytes": 3_000_000_000, "duration_s": 1.5}
+
+    def test_takes_its_rate_from_the_only_checkpoint(self):
+        self.assertEqual(reading.parse_verify(json.dumps({"checkpoints": [self.RIGHT]})), 2.0)
+
+    def test_what_is_wrong_or_comes_out_of_the_page_cache_is_no_measurement(self):
+        for change in ({"result": "wrong"}, {"backend": "buffered"}):
+            with self.assertRaises(shell.PeerError):
+                reading.parse_verify(json.dumps({"checkpoints": [{**self.RIGHT, **change}]}))
+
+
 class Folder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -77,7 +89,7 @@ class Load(unittest.TestCase):
         with self.assertRaisesRegex(shell.PeerError, "4096 bytes .* page cache"):
             reading.parse(result)
 
-    def test_a_pair_is_the_programs_load_and_fio_twice_on_its_files(self):
+    def test_a_pair_is_the_programs_load_its_verify_and_fio_twice_on_its_files(self):
         with tempfile.TemporaryDirectory() as name:
             told = []
 
@@ -87,6 +99,9 @@ class Load(unittest.TestCase):
                     (target / "ckptsim" / "run" / "checkpoint_01").mkdir(parents=True)
                     (target / "results" / "one").mkdir(parents=True)
                     (target / "results" / "one" / "result.json").write_text(json.dumps(RESULT))
+                if "verify" in command:
+                    self.assertEqual(command[-3:], ["--threads", "1", "--json"])
+                    return json.dumps({"checkpoints": [Verify.RIGHT]})
                 return ""
 
             def fio_run(_settings, registered, folder, _scratch):
@@ -99,6 +114,7 @@ class Load(unittest.TestCase):
                 reading.one_pair(settings.Settings(), 8, pathlib.Path(name), samples, samples.fio_again, samples.fio)
             self.assertEqual(told, [(True, "checkpoint_01")] * 2)
             self.assertEqual((samples.ckptsim, samples.fio_again, samples.fio), ([2.0], [1.0], [2.0]))
+            self.assertEqual(samples.verify, [2.0])
             self.assertEqual(list(pathlib.Path(name).iterdir()), [])
 
 

@@ -8,6 +8,7 @@ ROWS = (("fio, GB/s", "fio_gb_per_s", ".3f"), ("fio again, GB/s", "fio_again_gb_
         ("CPU s/GB, torch.save", "torch_save_cpu_s_per_gb", ".3f"),
         ("reading: fio, GB/s", "fio_read_gb_per_s", ".3f"), ("reading: fio again, GB/s", "fio_read_again_gb_per_s", ".3f"),
         ("reading: ckptsim, GB/s", "ckptsim_read_gb_per_s", ".3f"), ("reading: ckptsim / fio", "read_ratio_vs_fio", ".3f"),
+        ("verifying: ckptsim, GB/s", "verify_gb_per_s", ".3f"), ("verifying: ckptsim / fio", "verify_ratio_vs_fio", ".3f"),
         ("reading: fio / fio, 19 of 20", "fio_read_vs_fio_p05", ".3f"), ("reading: idle share", "read_idle_share", ".4f"))
 
 
