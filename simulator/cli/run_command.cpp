@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -97,26 +100,44 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
   print(text);
 }
 
-// On process 0, beside everything else: a run that is asked to end has its result at once, whatever its main
-// thread waits for. mpirun kills within a second.
+// On process 0, beside everything else: a run that is asked to end has its result at once, and says so,
+// whatever its main thread waits for. mpirun kills within a second.
 class ResultKeeper {
  public:
-  ResultKeeper(simulator::ResultFolder& folder, simulator::Interruption& interruption)
-      : thread_([&folder, &interruption](const std::stop_token& stop) {
+  // `said`: set, before this is destroyed, once the interruption's message is out. All outlive this.
+  ResultKeeper(simulator::ResultFolder& folder, simulator::Interruption& interruption,
+               const simulator::ProgressLine& progress, bool& said)
+      : thread_([&folder, &interruption, &progress, &said](const std::stop_token& stop) {
           if (!interruption.wait(stop)) return;
           try {
-            folder.interrupted(simulator::interruption_words(interruption.signal()));
+            const std::string words = simulator::interruption_words(interruption.signal());
+            const std::optional<std::size_t> kept = folder.interrupted(words);
+            if (!kept.has_value()) return;  // the main thread comes to it by itself
+            say(simulator::with_way_on(words, *kept, folder.path().string()), progress.line_start());
+            said = true;
           } catch (const std::exception& error) {
-            fmt::print(stderr, "ckptsim: {}\n", storage::printable(error.what()));
+            say(error.what(), progress.line_start());
           }
         }) {}
 
  private:
+  static void say(const std::string& sentence, const char* line_start) {
+    fmt::print(stderr, "{}ckptsim: {}\n", line_start, storage::printable(sentence));
+  }
+
   std::jthread thread_;
 };
 
+// For who reads stdout: as far as it came.
+void print_interrupted(const RunOptions& options, const std::filesystem::path& folder) {
+  if (!options.format.json || folder.empty()) return;
+  std::ifstream file(folder / "result.json");
+  if (file) print(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+// `said`: whether the message of an interruption is out when this throws.
 int run_on(simulator::Communicator& communicator, const RunOptions& options,
-           simulator::Interruption& interruption) {
+           simulator::Interruption& interruption, bool& said) {
   simulator::RunRequest request{.config = shared_config(communicator, options),
                                 .command = command_line(),
                                 .dry_run = options.dry_run,
@@ -138,17 +159,26 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options,
     }
   }
   std::optional<ResultKeeper> keeper;
-  if (communicator.process() == 0) keeper.emplace(folder, interruption);
-  const simulator::RunResult result = simulator::run(communicator, request, folder, progress, interruption);
+  if (communicator.process() == 0) keeper.emplace(folder, interruption, progress, said);
+  simulator::RunResult result;
+  try {
+    result = simulator::run(communicator, request, folder, progress, interruption);
+  } catch (const simulator::RunFailure& failure) {
+    if (communicator.process() == 0 && failure.code() == ExitCode::kInterrupted)
+      print_interrupted(options, folder.path());
+    throw;
+  }
   if (communicator.process() == 0) print_result(result, options, folder.path().string());
   return static_cast<int>(ExitCode::kDone);
 }
 
-// Says what happened, and ends as the failure asks for.
-int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator::Communicator> communicator) {
+// Says what happened, unless that was `said` before, and ends as the failure asks for.
+int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator::Communicator> communicator,
+                bool said) {
   using simulator::Leaving;
   const auto code = static_cast<int>(failure.code());
-  if (communicator->process() == 0 || failure.leaving() == Leaving::kAbort)
+  said = said && failure.code() == ExitCode::kInterrupted;
+  if (!said && (communicator->process() == 0 || failure.leaving() == Leaving::kAbort))
     fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
   if (failure.leaving() == Leaving::kAbort) communicator->abort(code);
   communicator.reset();
@@ -160,10 +190,11 @@ int run_command(const RunOptions& options) {
   simulator::Interruption interruption;
   const SignalWatch signals(interruption);
   std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
+  bool said = false;
   try {
-    return run_on(*communicator, options, interruption);
+    return run_on(*communicator, options, interruption, said);
   } catch (const simulator::RunFailure& failure) {
-    return leave_after(failure, std::move(communicator));
+    return leave_after(failure, std::move(communicator), said);
   } catch (const std::exception& error) {
     // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
     // launcher end them.

@@ -23,6 +23,9 @@ class ProgressLine final : public Progress {
 
   [[nodiscard]] bool wanted() const override { return style_ == ProgressStyle::kLine; }
   void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) override;
+  // What a message from another thread begins with, so that it has a line of its own. From any thread.
+  [[nodiscard]] const char* line_start() const { return style_ == ProgressStyle::kLine ? "\r\x1b[K" : ""; }
+
   void begin_removal(std::string_view what) override;
   void begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) override;
   void written(std::uint64_t bytes_of_this_checkpoint) override;

@@ -82,7 +82,7 @@ void ResultFolder::begin(const RunResult& run) {
   }
   const std::scoped_lock lock(result_mutex_);
   begun_ = true;
-  if (!interruption_.empty()) write_interrupted(interruption_);
+  if (!interruption_.empty()) (void)write_interrupted(interruption_);
 }
 
 void ResultFolder::make_folder(const RunResult& run) {
@@ -133,15 +133,16 @@ void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
   }
 }
 
-void ResultFolder::interrupted(const std::string& sentence) {
+std::optional<std::size_t> ResultFolder::interrupted(const std::string& sentence) {
   const std::scoped_lock lock(result_mutex_);
-  if (ended_) return;
+  if (ended_) return std::nullopt;
   interruption_ = sentence;
-  if (begun_) write_interrupted(sentence);
+  if (!begun_) return std::nullopt;
+  return write_interrupted(sentence);
 }
 
 // The result first: whoever kills this process soon after the signal shall find it.
-void ResultFolder::write_interrupted(const std::string& sentence) {
+std::size_t ResultFolder::write_interrupted(const std::string& sentence) {
   RunResult run;
   {
     const std::scoped_lock lock(kept_mutex_);
@@ -151,6 +152,10 @@ void ResultFolder::write_interrupted(const std::string& sentence) {
   run.failure = sentence;
   publish_file(path_, "result.json", result_json(run));
   publish_file(path_, "checkpoints.csv", checkpoints_csv(run));
+  std::size_t kept = 0;
+  for (const PassResult& pass : run.passes)
+    kept += pass.checkpoints.size();
+  return kept;
 }
 
 void ResultFolder::end(const RunResult& run) {

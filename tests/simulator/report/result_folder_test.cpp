@@ -74,7 +74,7 @@ TEST_F(ResultFolderTest, AnInterruptedRunHasTheResultOfWhatIsInItsJournal) {
   pass = run.passes[1];
   pass.checkpoints.resize(1);
   folder.checkpoint(pass);
-  folder.interrupted("interrupted by SIGTERM");
+  EXPECT_EQ(folder.interrupted("interrupted by SIGTERM"), 3U) << "checkpoints";
 
   RunResult expected = run;
   expected.status = "interrupted";
@@ -87,7 +87,7 @@ TEST_F(ResultFolderTest, AnInterruptedRunHasTheResultOfWhatIsInItsJournal) {
 TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
   const RunResult run = testing::example_run();
   ResultFolder early(output_);
-  early.interrupted("interrupted by SIGINT");
+  EXPECT_EQ(early.interrupted("interrupted by SIGINT"), std::nullopt);
   EXPECT_TRUE(fs::is_empty(output_));
   early.begin(run);
   EXPECT_TRUE(fs::exists(early.path() / "result.json"));
@@ -95,7 +95,7 @@ TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
   ResultFolder late(output_);
   late.begin(run);
   late.end(run);
-  late.interrupted("interrupted by SIGINT");
+  EXPECT_EQ(late.interrupted("interrupted by SIGINT"), std::nullopt);
   EXPECT_EQ(text_of(late.path() / "result.json"), result_json(run));
 }
 
