@@ -36,7 +36,12 @@ using simulator::ExitCode;
 struct RunOptions {
   std::string config;
   std::vector<std::string> targets;
-  std::vector<std::pair<std::string, std::string>> settings;  // key, value: the options that stand for a key
+  struct Setting {
+    std::string key;
+    std::string value;
+    std::string option;  // that stands for the key
+  };
+  std::vector<Setting> settings;
   std::vector<std::string> overrides;
   std::string output = "results";
   std::string resume;
@@ -56,14 +61,30 @@ void refuse_second_value(const std::vector<std::string>& overrides, const std::s
   }
 }
 
+// A value is refused as one of --set, which options are turned into; who gave --passes is told of --passes.
+[[noreturn]] void refuse_as_given(const RunOptions& options, const ConfigError& error) {
+  const std::string words = error.what();
+  for (const auto& [key, value, option] : options.settings) {
+    const std::string beginning = fmt::format("--set: {} ", key);
+    if (!words.starts_with(beginning)) continue;
+    throw ConfigError(error.pointer(), fmt::format("{}: {} {}", option, key, words.substr(beginning.size())));
+  }
+  throw error;
+}
+
 simulator::RunConfig load_config(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
-  for (const auto& [key, value] : options.settings) {
+  for (const auto& [key, value, option] : options.settings) {
     refuse_second_value(options.overrides, key);
     overrides.push_back(fmt::format("{}={}", key, value));
   }
   if (!options.targets.empty()) refuse_second_value(options.overrides, "storage.targets");
-  simulator::RunConfig config = simulator::load_run_config(options.config, overrides);
+  simulator::RunConfig config;
+  try {
+    config = simulator::load_run_config(options.config, overrides);
+  } catch (const ConfigError& error) {
+    refuse_as_given(options, error);
+  }
   if (!options.targets.empty()) config.storage.targets = options.targets;
   return config;
 }
@@ -209,7 +230,10 @@ int run_command(const RunOptions& options) {
 void add_setting(CLI::App& command, const std::shared_ptr<RunOptions>& options, const std::string& option,
                  const std::string& key, const std::string& description) {
   command.add_option_function<std::string>(
-      option, [options, key](const std::string& value) { options->settings.emplace_back(key, value); },
+      option,
+      [options, key, option](const std::string& value) {
+        options->settings.push_back({key, value, option});
+      },
       fmt::format("{} ({})", description, key));
 }
 

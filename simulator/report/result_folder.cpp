@@ -167,10 +167,11 @@ void ResultFolder::end(const RunResult& run) {
 
 std::string checkpoints_csv(const RunResult& run) {
   Table table;
-  table.columns = {
-      {"pass"},          {"warmup"},     {"checkpoint"},     {"duration_s"}, {"throughput_gb_per_s"},
-      {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"}, {"skew"},       {"idle_share"},
-      {"bound_by"}};
+  table.columns = {{"pass"},          {"warmup"},     {"checkpoint"},
+                   {"redone"},        {"duration_s"}, {"throughput_gb_per_s"},
+                   {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"},
+                   {"skew"},          {"idle_share"}, {"cpu_wait_share"},
+                   {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
   for (const std::string& column : load_columns())
@@ -178,17 +179,20 @@ std::string checkpoints_csv(const RunResult& run) {
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
-      std::vector<std::string> row = {fmt::format("{}", checkpoint.pass),
-                                      checkpoint.warmup ? "true" : "false",
-                                      fmt::format("{}", checkpoint.checkpoint),
-                                      fmt::format("{:.9f}", seconds(save.duration_ns)),
-                                      fmt::format("{:.6f}", gb_per_s(save.file_bytes, save.duration_ns)),
-                                      fmt::format("{}", save.payload_bytes),
-                                      fmt::format("{}", save.file_bytes),
-                                      fmt::format("{}", save.straggler_rank),
-                                      fmt::format("{:.6f}", save.skew),
-                                      fmt::format("{:.6f}", save.idle_share),
-                                      std::string(bound_name(save.bound))};
+      std::vector<std::string> row = {
+          fmt::format("{}", checkpoint.pass),
+          checkpoint.warmup ? "true" : "false",
+          fmt::format("{}", checkpoint.checkpoint),
+          checkpoint.redone ? "true" : "false",
+          fmt::format("{:.9f}", seconds(save.duration_ns)),
+          fmt::format("{:.6f}", gb_per_s(save.file_bytes, save.duration_ns)),
+          fmt::format("{}", save.payload_bytes),
+          fmt::format("{}", save.file_bytes),
+          fmt::format("{}", save.straggler_rank),
+          fmt::format("{:.6f}", save.skew),
+          fmt::format("{:.6f}", save.idle_share),
+          save.cpu_wait_share.has_value() ? fmt::format("{:.6f}", *save.cpu_wait_share) : "",
+          std::string(bound_name(save.bound))};
       // The phases of the rank that decided the duration: they add up to it.
       for (std::size_t i = 0; i < kPhases; ++i) {
         std::int64_t phase_ns = 0;
