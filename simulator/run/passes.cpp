@@ -33,8 +33,9 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
 void Passes::write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded) {
   const auto per_pass = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
   const std::uint64_t end = checkpoints_of(config_.checkpoint, result_.effective.checkpoints_per_pass);
-  progress_.begin_run(end - ordinal, result_.plan.file_bytes,
-                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass) - loaded);
+  progress_.begin_run(end, result_.plan.file_bytes,
+                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass), ordinal,
+                      loaded);
   ordinal_ = ordinal;
   // Interrupted between a checkpoint and its load.
   if (means_.loading->each() && loaded < ordinal) load_last();
