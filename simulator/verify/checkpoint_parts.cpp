@@ -67,10 +67,14 @@ void CheckpointParts::add(std::size_t folder, const std::string& path, const Man
   heads_.emplace(folder, head);
 }
 
+bool CheckpointParts::is_complete(const std::pair<const Head, Paths>& checkpoint) {
+  return checkpoint.second.size() == std::get<kParts>(checkpoint.first);
+}
+
 bool CheckpointParts::complete(std::size_t folder) const {
   const auto [begin, end] = heads_.equal_range(folder);
   return begin != end && std::all_of(begin, end, [this](const auto& entry) {
-           return parts_.at(entry.second).size() == std::get<kParts>(entry.second);
+           return is_complete(*parts_.find(entry.second));
          });
 }
 
@@ -90,21 +94,26 @@ std::string CheckpointParts::difference(const Head& found, const Head& wanted) {
 }
 
 std::string CheckpointParts::strangers(const Head& head, std::uint64_t part) const {
-  for (const auto& [other, paths] : parts_) {
-    const bool same_place = std::get<kName>(other) == std::get<kName>(head) &&
-                            std::get<kCheckpoint>(other) == std::get<kCheckpoint>(head);
-    const auto found = paths.find(part);
-    if (!same_place || other == head || found == paths.end()) continue;
-    return fmt::format(" (that in {} is {})", found->second, difference(other, head));
+  const auto is_same_place = [&head](const Head& other) {
+    return std::get<kName>(other) == std::get<kName>(head) &&
+           std::get<kCheckpoint>(other) == std::get<kCheckpoint>(head);
+  };
+  const Head first{std::get<kName>(head), std::get<kCheckpoint>(head), 0, false, 0, 0, 0, 0, 0, 0, 0};
+  for (auto other = parts_.lower_bound(first); other != parts_.end() && is_same_place(other->first);
+       ++other) {
+    const auto found = other->second.find(part);
+    if (found == other->second.end() || is_complete(*other)) continue;
+    return fmt::format(" (that in {} is {})", found->second, difference(other->first, head));
   }
   return {};
 }
 
 std::vector<std::string> CheckpointParts::missing() const {
   std::vector<std::string> sentences;
-  for (const auto& [head, paths] : parts_) {
+  for (const auto& checkpoint : parts_) {
+    const auto& [head, paths] = checkpoint;
     const std::uint64_t parts = std::get<kParts>(head);
-    if (paths.size() == parts) continue;
+    if (is_complete(checkpoint)) continue;
     const std::vector<std::uint64_t> named = first_missing(paths, parts);
     sentences.push_back(
         fmt::format("{}, {}, checkpoint {}: {} not in the folders named{}; name all targets of the run",

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "simulator/run/manifest_reader.h"
@@ -21,8 +22,8 @@ class CheckpointParts {
   // Whether the folder has a manifest, and each of its manifests' checkpoints has all parts.
   [[nodiscard]] bool complete(std::size_t folder) const;
 
-  // A sentence for each checkpoint that lacks parts; where one of them is there and of another run, it says
-  // which, and what is different.
+  // A sentence for each checkpoint that lacks parts; where the first of them is there, but as a part of
+  // another checkpoint that lacks parts as well, it says where, and what is different.
   [[nodiscard]] std::vector<std::string> missing() const;
 
  private:
@@ -33,6 +34,7 @@ class CheckpointParts {
   using Paths = std::map<std::uint64_t, std::string>;  // by part
 
   static Head head_of(const Manifest& manifest);
+  static bool is_complete(const std::pair<const Head, Paths>& checkpoint);
   static std::string difference(const Head& found, const Head& wanted);
   [[nodiscard]] std::string strangers(const Head& head, std::uint64_t part) const;
 

@@ -119,6 +119,17 @@ TEST(Parts, AreNamedInASentenceHoweverManyAreClaimed) {
               ElementsAre(HasSubstr(": parts 1, 3, 4 and 2147483643 more of 2147483647 are not")));
 }
 
+TEST(Parts, OfACheckpointThatIsCompleteAreNotOfferedToAnother) {
+  CheckpointParts parts;
+  parts.add(0, "first", part_of(1, 2));
+  parts.add(1, "whole", part_of(1, 1, 2));
+  parts.add(2, "other", part_of(1, 2, 3));
+  parts.add(3, "other2", part_of(2, 2, 3));
+  EXPECT_THAT(parts.missing(),
+              ElementsAre("n, pass 1, checkpoint 1: part 2 of 2 is not in the folders named; name all "
+                          "targets of the run"));
+}
+
 TEST(Parts, OfAFolderWithoutAManifestAreNotComplete) {
   EXPECT_FALSE(CheckpointParts().complete(0));
 }

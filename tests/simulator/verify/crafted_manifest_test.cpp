@@ -193,8 +193,7 @@ TEST_F(CraftedManifest, WithAnyOtherNumberIsNotTakenForTheRightOne) {
       *number = other;
       checkpoint.write_manifest(sealed(manifest));
       const ExitCode code = checkpoint.verified().exit_code();
-      // Nobody holds a file against its rank's number; an extent of 1 more in so small a file repeats
-      // nothing.
+      // No byte depends on the rank's number, and in files of less than a block nothing repeats.
       if (name == "rank" || name == "duplicate_fraction") {
         EXPECT_TRUE(code == ExitCode::kDone || code == ExitCode::kVerification) << name << " " << other;
       } else {
