@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
@@ -53,20 +54,23 @@ void print_result(const simulator::VerifyResult& result, const VerifyOptions& op
 }
 
 // Process 0 knows the result; all processes end with its exit code.
-int verify_on(simulator::Communicator& communicator, const VerifyOptions& options) {
+int verify_on(simulator::Communicator& communicator, const VerifyOptions& options,
+              simulator::Interruption& interruption) {
   simulator::VerifyRequest request = options.request;
   request.threads = threads_of(options, communicator);
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
-  const simulator::VerifyResult result = simulator::verify(communicator, request, progress);
+  const simulator::VerifyResult result = simulator::verify(communicator, request, progress, interruption);
   if (communicator.process() == 0) print_result(result, options);
   return std::stoi(communicator.broadcast(std::to_string(static_cast<int>(result.exit_code()))));
 }
 
 int verify_command(const VerifyOptions& options) {
+  simulator::Interruption interruption;
+  const SignalWatch signals(interruption);
   const std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
   try {
-    return verify_on(*communicator, options);
+    return verify_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
     if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
     return static_cast<int>(failure.code());
@@ -92,13 +96,19 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "  mpirun -np 8 --bind-to none ckptsim verify /mnt/nvme0 /mnt/nvme1\n\n"
       "Every byte of every file is held against the one that was written, which the manifest's seed gives "
       "again.\n"
-      "Nothing is written. Processes of several hosts must see the same folders; where each host has a "
-      "target "
+      "Nothing is written. A checkpoint on several targets is complete where all of them are named. "
+      "Processes "
       "of\n"
-      "its own, verify on each.\n\n"
-      "Exit codes: 0 every byte is right; 2 usage; 3 nothing to verify, or a run is at work there; 4 some "
-      "bytes\n"
-      "cannot be read, and the others are right; 5 something is not as it was written.");
+      "several hosts must see the same folders; where each host has a target of its own, verify on each: "
+      "every "
+      "byte\n"
+      "there is held against its own, and exit code 3 says that the other hosts' parts are not seen.\n\n"
+      "Exit codes: 0 every byte is right, of one complete checkpoint at least; 2 usage; 3 no complete "
+      "checkpoint is\n"
+      "there, or a run is at work; 4 some bytes cannot be read, and the others are right; 5 something is not "
+      "as "
+      "it\n"
+      "was written; 130 interrupted (a signal ends it within a block, a second one at once).");
   command
       ->add_option("DIR", options->request.folders,
                    "A target, its ckptsim/, a run in it or a checkpoint; several may be given")
