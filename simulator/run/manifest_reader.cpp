@@ -58,7 +58,7 @@ void check_schema(const StrictValue& manifest) {
   schema.fail(fmt::format("is not {}, which is what this version reads", kManifestSchema));
 }
 
-// A name that has no way out of its folder, and that the program's own removal would recognise.
+// A name that has no way out of its folder.
 void check_file_name(const StrictValue& value) {
   const std::string& name = value.text();
   const std::size_t slash = name.find('/');

@@ -171,7 +171,7 @@ class Verification {
         checkpoint.file_bytes += file.file_bytes;
     }
     // The others are as large, nearly always.
-    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0);
+    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0, 0, 0);
     progress_.begin_checkpoint(checkpoint.pass, checkpoint.warmup, checkpoint.checkpoint);
   }
 
