@@ -96,14 +96,19 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "  mpirun -np 8 --bind-to none ckptsim verify /mnt/nvme0 /mnt/nvme1\n\n"
       "Every byte of every file is held against the one that was written, which the manifest's seed gives "
       "again.\n"
-      "Nothing is written. Processes of several hosts must see the same folders; where each host has a "
-      "target "
+      "Nothing is written. A checkpoint on several targets is complete where all of them are named. "
+      "Processes "
       "of\n"
-      "its own, verify on each.\n\n"
-      "Exit codes: 0 every byte is right; 2 usage; 3 nothing to verify, or a run is at work there; 4 some "
-      "bytes\n"
-      "cannot be read, and the others are right; 5 something is not as it was written; 130 interrupted (a\n"
-      "signal ends it within a block, a second one at once).");
+      "several hosts must see the same folders; where each host has a target of its own, verify on each: "
+      "every "
+      "byte\n"
+      "there is held against its own, and exit code 3 says that the other hosts' parts are not seen.\n\n"
+      "Exit codes: 0 every byte is right, of one complete checkpoint at least; 2 usage; 3 no complete "
+      "checkpoint is\n"
+      "there, or a run is at work; 4 some bytes cannot be read, and the others are right; 5 something is not "
+      "as "
+      "it\n"
+      "was written; 130 interrupted (a signal ends it within a block, a second one at once).");
   command
       ->add_option("DIR", options->request.folders,
                    "A target, its ckptsim/, a run in it or a checkpoint; several may be given")
