@@ -15,6 +15,9 @@
 #include "simulator/plan/plan.h"
 #include "simulator/report/result_reader.h"
 #include "simulator/report/version.h"
+#include "simulator/run/hang_guard.h"
+#include "simulator/run/stall_watch.h"
+#include "storage/call_listener.h"
 
 namespace ckptsim::cli {
 namespace {
@@ -45,6 +48,8 @@ simulator::Resume take_up(simulator::Communicator& communicator, const std::stri
   std::string known;
   simulator::together(communicator, ExitCode::kInputOutput, [&] {
     if (communicator.process() != 0) return;
+    const simulator::HangGuard guard(simulator::stall_limit(config),
+                                     fmt::format("reading the journal in {}", resumed));
     resume.earlier = folder.take_up(resumed);
     refuse_other_run(*resume.earlier, config, resumed);
     for (const simulator::PassResult& pass : resume.earlier->passes) {
@@ -66,7 +71,10 @@ simulator::Resume take_up(simulator::Communicator& communicator, const std::stri
 }
 
 simulator::RunResult finished_result(const simulator::Resume& resume, simulator::ResultFolder& folder) {
+  const simulator::HangGuard guard(simulator::stall_limit(resume.earlier->config),
+                                   "reading or writing result.json");
   const std::filesystem::path stored = folder.path() / "result.json";
+  storage::CallListener::tell("reading", stored);
   if (std::ifstream file(stored); file) {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     simulator::RunResult result = simulator::read_result(text, stored.string());

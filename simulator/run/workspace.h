@@ -1,17 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/capacity.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/marked_directory.h"
@@ -87,6 +90,8 @@ class Workspace {
   [[nodiscard]] bool leads(const TargetGroup& group) const {
     return group.leader_process == communicator_.process();
   }
+  // Beside work on a target or on a path in one, within this process alone: "locking", "/mnt/nvme0".
+  [[nodiscard]] HangGuard guarded(std::string_view doing, const std::filesystem::path& path) const;
   void check_targets();
   [[nodiscard]] std::uint64_t alignment_of(storage::MarkedDirectory& directory) const;
   void find_shared_targets();
