@@ -17,8 +17,8 @@ namespace {
 constexpr int kTicksInALimit = 8;
 constexpr std::chrono::nanoseconds kLongestTick = std::chrono::milliseconds(500);
 
-// From the end of one process to that of the others: Open MPI asks them first and kills a second later.
-constexpr std::chrono::nanoseconds kLauncherNeeds = std::chrono::milliseconds(1500);
+// From the end of one process to that of the others: Open MPI asks them after a second and kills after two.
+constexpr std::chrono::nanoseconds kLauncherNeeds = std::chrono::milliseconds(2500);
 
 }  // namespace
 
