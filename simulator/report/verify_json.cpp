@@ -45,6 +45,8 @@ Json to_json(const VerifiedCheckpoint& checkpoint) {
           {"duration_s", checkpoint.seconds},
           {"backend", checkpoint.backend},
           {"backend_reason", checkpoint.backend_reason},
+          {"page_cache_seen", checkpoint.page_cache_seen},
+          {"cached_bytes_before", checkpoint.cached_bytes ? Json(*checkpoint.cached_bytes) : Json(nullptr)},
           {"result", word(checkpoint)},
           {"wrong_files", checkpoint.wrong_files},
           {"wrong_bytes", checkpoint.wrong_bytes},

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <vector>
+
+#include "simulator/report/verify_notes.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -20,20 +21,6 @@ double gb_per_s(const VerifiedCheckpoint& checkpoint) {
 
 std::string plural(std::uint64_t count, const std::string& one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
-// What read the checkpoints, where they were not read past the page cache.
-std::vector<std::string> reading_notes(const VerifyResult& result) {
-  std::set<std::string> reasons;
-  for (const VerifiedCheckpoint& checkpoint : result.checkpoints) {
-    if (checkpoint.backend == "buffered") reasons.insert(checkpoint.backend_reason);
-  }
-  std::vector<std::string> notes;
-  for (const std::string& reason : reasons) {
-    notes.push_back(
-        fmt::format("Read through the page cache ({}), out of which each file was dropped before.", reason));
-  }
-  return notes;
 }
 
 std::string details(const VerifiedCheckpoint& checkpoint, std::size_t most) {

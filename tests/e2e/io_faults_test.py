@@ -120,8 +120,19 @@ class IoFaults(Faults):
                 self.assertEqual(self.journal(), [], "not durable is not finished")
                 result = json.loads((self.results() / "result.json").read_text())
                 self.assertEqual(result["status"], "failed")
-                self.assertEqual([one["checkpoints"] for one in result["passes"]], [[]])
+                self.assertEqual(result["passes"], [], "a pass of which nothing was finished has no figures")
                 self.serves_the_next_run(target)
+
+    def test_a_load_that_the_journal_could_not_take_is_not_reported(self):
+        target = self.fresh()
+        outcome = self.ckptsim(*self.command(target, "--load", "each", passes=ONE_PASS),
+                               prefix=misbehaving(f"fsync {errno.EIO} 3 journal"), timeout=60)
+        self.one_sentence(outcome, "cannot fsync ", "journal.jsonl", "Input/output error")
+        self.assertEqual([line["type"] for line in self.journal()], ["checkpoint"])
+        result = json.loads((self.results() / "result.json").read_text())
+        [only] = result["passes"]
+        self.assertIsNone(only["checkpoints"][0]["load"])
+        self.assertIsNone(only["load_average_s"])
 
     def test_a_fault_of_the_journals_first_line_ends_the_run_before_anything_is_written(self):
         target = self.fresh()

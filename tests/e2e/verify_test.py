@@ -6,12 +6,13 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 import zlib
 
 import support
-from support import BINARY, EndToEnd, digests, environment
+from support import BINARY, SCRATCH, EndToEnd, digests, environment, mpirun
 
 FAST = ["--set", "checkpoint.fsync=off"]
 RUN = "llama3.1-8b-tp1pp1"
@@ -125,6 +126,50 @@ class WhatIsRight(Verify):
         self.addCleanup(shutil.rmtree, memory)
         self.assertIn("Read through the page cache (auto: ", self.verify(0, memory).stdout)
         self.refused(3, "verify", memory, "--backend", "direct", words=["--backend buffered"])
+
+    def test_what_the_page_cache_would_not_drop_is_said(self):
+        target = self.written()
+        one = self.report(0, target, "--backend", "buffered")["checkpoints"][0]
+        self.assertEqual((one["cached_bytes_before"], one["page_cache_seen"]), (0, True))
+        self.assertIn("out of which each file was dropped before", self.verify(0, target, "--backend", "buffered").stdout)
+        memory = pathlib.Path(f"/dev/shm/ckptsim-verify-{os.getpid()}")
+        shutil.copytree(target, memory)
+        self.addCleanup(shutil.rmtree, memory)
+        one = self.report(0, memory)["checkpoints"][0]
+        self.assertEqual(one["cached_bytes_before"], one["file_bytes"])
+        text = self.verify(0, memory).stdout
+        self.assertIn(f"{one['file_bytes']} of their {one['file_bytes']} bytes (100.0 %) were in it", text)
+        self.assertNotIn("was dropped before", text)
+
+    def test_another_user_reads_past_the_page_cache_that_he_may_not_look_into(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        if os.stat(SCRATCH).st_dev != os.stat("/tmp").st_dev:
+            self.skipTest("/tmp, which every user reaches, is another file system than the scratch folder")
+        open_to_all = pathlib.Path(tempfile.mkdtemp(dir="/tmp", prefix="ckptsim-verify-"))
+        self.addCleanup(shutil.rmtree, open_to_all)
+        target = open_to_all / "target"
+        shutil.copytree(self.written(), target)
+        program = shutil.copy(BINARY, open_to_all)
+        subprocess.run(["chmod", "-R", "a+rX", open_to_all], check=True)
+
+        def verify_as_nobody(*arguments):
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "verify", target, *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=open_to_all,
+                                  env=environment())
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+            return done.stdout
+
+        own = self.report(0, target, "--backend", "direct")["checkpoints"][0]
+        self.assertIs(own["page_cache_seen"], True)
+        for backend in ("direct", "auto"):
+            one = json.loads(verify_as_nobody("--backend", backend, "--json"))["checkpoints"][0]
+            self.assertEqual((one["result"], one["page_cache_seen"]), ("right", False))
+            self.assertNotEqual(one["backend"], "buffered")
+            self.assertIn("could not be looked into", verify_as_nobody("--backend", backend))
+        one = json.loads(verify_as_nobody("--backend", "buffered", "--json"))["checkpoints"][0]
+        self.assertIsNone(one["cached_bytes_before"])
+        self.assertIn("whether it was is not known", verify_as_nobody("--backend", "buffered"))
 
     def test_progress_is_on_stderr(self):
         target = self.written(checkpoints=2)
@@ -324,6 +369,45 @@ class Processes(Verify):
         outcome = self.ckptsim("verify", self.folder / "none", processes=3)
         self.assertEqual(outcome.code, 3)
         self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+
+
+class Interrupted(Verify):
+    def told_to_end(self, number, processes=None, rank=0):
+        """Verifies with reads of a second each, and tells one process to end once some were begun."""
+        target = self.written(checkpoints=2)
+        slow = ["strace", "-ff", "-qq", "-o", str(self.folder / "reads"), "-e", "trace=pread64", "-e",
+                "inject=pread64:delay_enter=1000000"]
+        for path in target.rglob("*.pt"):  # of nothing else, libraries for example
+            slow += ["-P", str(path)]
+        script = f'echo $$ > {self.folder}/pid${{OMPI_COMM_WORLD_RANK:-0}}; exec "$@"'
+        command = [*(mpirun(processes) if processes else []), *slow, "sh", "-c", script, "ckptsim", BINARY, "verify",
+                   str(target), "--backend", "direct", "--progress", "none"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+                              start_new_session=True) as process:
+            try:
+                while sum(log.read_text().count("pread64") for log in self.folder.glob("reads.*")) < 4:
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                os.kill(int((self.folder / f"pid{rank}").read_text()), number)
+                stdout, stderr = process.communicate(timeout=60)
+            finally:
+                if process.poll() is None:  # the test has failed
+                    os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertEqual(stdout, "")
+        self.assertEqual([line for line in stderr.splitlines() if line.startswith("ckptsim: ")],
+                         [f"ckptsim: interrupted by {number.name}; 0 of 2 checkpoints had been verified"])
+
+    def test_a_signal_ends_it_within_a_block(self):
+        self.told_to_end(signal.SIGINT)
+
+    def test_a_signal_to_any_process_ends_all(self):
+        for rank in (0, 2):
+            with self.subTest(rank):
+                for log in self.folder.glob("reads.*"):
+                    log.unlink()
+                shutil.rmtree(self.folder / "results", ignore_errors=True)
+                self.told_to_end(signal.SIGTERM, processes=3, rank=rank)
 
 
 if __name__ == "__main__":

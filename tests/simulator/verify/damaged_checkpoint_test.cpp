@@ -339,9 +339,10 @@ TEST(Parts, ThatAreElsewhereAreNamed) {
               ::testing::ElementsAre("small, pass 1, checkpoint 1: part 2 of 2"));
   const auto communicator = make_serial_communicator();
   Progress progress;
+  Interruption interruption;
   const VerifyResult both = verify(
       *communicator, {.folders = {first.target().string(), second.target().string()}, .backend = "buffered"},
-      progress);
+      progress, interruption);
   EXPECT_THAT(both.missing_parts, ::testing::IsEmpty());
   EXPECT_EQ(both.checkpoints.size(), 2U);
 }
