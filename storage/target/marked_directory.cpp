@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/call_listener.h"
 #include "storage/errors.h"
 #include "storage/target/directory_survey.h"
 
@@ -175,6 +176,7 @@ std::filesystem::path MarkedDirectory::marked_folder_around(const std::filesyste
 }
 
 void MarkedDirectory::prove_trim() {
+  CallListener::tell("trimming", path_);
   fstrim_range first{0, std::uint64_t{1} << 20, 0};
   if (ioctl(directory_.descriptor.get(), FITRIM, &first) == 0) return;
   throw UnsuitableTarget(
@@ -184,6 +186,7 @@ void MarkedDirectory::prove_trim() {
 }
 
 void MarkedDirectory::trim() {
+  CallListener::tell("trimming", path_);
   fstrim_range everything{0, std::numeric_limits<std::uint64_t>::max(), 0};
   if (ioctl(directory_.descriptor.get(), FITRIM, &everything) != 0) throw_last_error("trim", path_);
 }
