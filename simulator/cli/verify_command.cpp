@@ -97,11 +97,13 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "its own, verify on each.\n\n"
       "Exit codes: 0 every byte is right; 2 usage; 3 nothing to verify, or a run is at work there; 4 some "
       "bytes\n"
-      "cannot be read, and the others are right; 5 something is not as it was written.");
+      "cannot be read, and the others are right; 5 something is not as it was written (with --all: or is not there).");
   command
       ->add_option("DIR", options->request.folders,
                    "A target, its ckptsim/, a run in it or a checkpoint; several may be given")
       ->required();
+  command->add_flag("--all", options->request.all,
+                    "Exit code 5 also where a checkpoint is incomplete, or a part of one is not in the folders");
   command
       ->add_option("--threads", options->threads,
                    "Threads that read in each process (default: one for each processor; one under mpirun)")

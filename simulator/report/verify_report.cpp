@@ -36,6 +36,31 @@ std::string details(const VerifiedCheckpoint& checkpoint, std::size_t most) {
   return text;
 }
 
+// "3 checkpoints, 0.49 GB, all right."
+std::string all_right(const VerifyResult& result) {
+  std::uint64_t bytes = 0;
+  for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
+    bytes += checkpoint.file_bytes;
+  return fmt::format("{}, {:.{}f} GB, all right.", plural(result.checkpoints.size(), "checkpoint"),
+                     static_cast<double>(bytes) / 1e9, bytes < 100'000'000 ? 4 : 2);
+}
+
+// What was asked for and is not there, where all that is there is right.
+std::string absences(const VerifyResult& result) {
+  std::vector<std::string> parts;
+  if (result.all && !result.incomplete.empty())
+    parts.push_back(fmt::format("{} {} incomplete ({})", plural(result.incomplete.size(), "checkpoint"),
+                                result.incomplete.size() == 1 ? "is" : "are", result.incomplete.front()));
+  if (result.all && !result.missing_parts.empty())
+    parts.push_back(fmt::format("{} {} not in the folders named ({})", plural(result.missing_parts.size(), "part"),
+                                result.missing_parts.size() == 1 ? "is" : "are",
+                                result.missing_parts.front()));
+  parts.insert(parts.end(), result.not_verified.begin(), result.not_verified.end());
+  if (parts.empty()) return {};
+  return fmt::format("{}; all else is right ({})", fmt::join(parts, "; "),
+                     plural(result.checkpoints.size(), "checkpoint"));
+}
+
 }  // namespace
 
 Table verify_table(const VerifyResult& result) {
@@ -53,10 +78,11 @@ Table verify_table(const VerifyResult& result) {
                              ? std::string("-")
                              : fmt::format("{}{}", checkpoint.warmup ? "warm-up " : "", checkpoint.pass)};
     if (parts) row.push_back(fmt::format("{} of {}", checkpoint.part, checkpoint.parts));
-    row.push_back(fmt::format("{}", checkpoint.files));
-    row.push_back(fmt::format("{}", checkpoint.file_bytes));
-    row.push_back(fmt::format("{:.3f}", checkpoint.seconds));
-    row.push_back(fmt::format("{:.2f}", gb_per_s(checkpoint)));
+    row.push_back(fmt::format("{}", checkpoint.files + checkpoint.uncompared_files));
+    row.push_back(fmt::format("{}", checkpoint.file_bytes + checkpoint.uncompared_bytes));
+    const bool compared = checkpoint.files > 0;
+    row.push_back(compared ? fmt::format("{:.3f}", checkpoint.seconds) : "-");
+    row.push_back(compared ? fmt::format("{:.2f}", gb_per_s(checkpoint)) : "-");
     row.push_back(result_words(checkpoint));
     table.rows.push_back(std::move(row));
   }
@@ -72,11 +98,14 @@ std::string verify_report(const VerifyResult& result, TableFormat format, std::s
                          fmt::join(result.incomplete, ", "));
   for (const std::string& part : result.missing_parts)
     notes += fmt::format("Not in the folders named: {}\n", part);
+  for (const std::string& reason : result.not_verified)
+    notes += fmt::format("Not verified: {}\n", reason);
   for (const std::string& note : reading_notes(result))
     notes += note + "\n";
   if (!notes.empty()) text += "\n" + notes;
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
     text += details(checkpoint, most);
+  if (result.exit_code() == ExitCode::kDone) text += "\n" + all_right(result) + "\n";
   return text;
 }
 
@@ -98,7 +127,7 @@ std::string verify_summary(const VerifyResult& result) {
       first_path = checkpoint.path;
     }
   }
-  if (first == nullptr) return {};
+  if (first == nullptr) return absences(result);
   if (wrong == 0) {
     return fmt::format("{} could not be read, and nothing else is wrong; first {}/{}",
                        plural(unreadable, "byte"), first_path, headline(*first));

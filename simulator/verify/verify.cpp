@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -63,6 +64,7 @@ class Verification {
     wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
     result_.processes = communicator_.processes();
     result_.threads = request_.threads;
+    result_.all = request_.all;
     find();
     const auto count = std::stoull(communicator_.broadcast(std::to_string(complete_.size())));
     complete_.resize(count);
@@ -79,7 +81,7 @@ class Verification {
     together(communicator_, ExitCode::kInputOutput, [&] {
       if (communicator_.process() != 0) return;
       for (const std::string& folder : request_.folders)
-        find_checkpoints(folder, search_);
+        look_into(folder);
       std::set<std::string> seen;
       for (const FoundCheckpoint& found : search_.checkpoints) {
         if (!seen.insert(std::filesystem::canonical(found.path()).string()).second) continue;
@@ -93,7 +95,28 @@ class Verification {
     });
   }
 
+  // Of several folders, one with nothing to verify does not keep the others from being verified.
+  void look_into(const std::string& folder) {
+    SearchResult found;
+    try {
+      find_checkpoints(folder, found);
+    } catch (const storage::UnsuitableTarget& refusal) {
+      if (request_.folders.size() == 1) throw;
+      result_.not_verified.emplace_back(refusal.what());
+      return;
+    }
+    const bool any = std::any_of(found.checkpoints.begin(), found.checkpoints.end(),
+                                 [](const FoundCheckpoint& one) { return !one.manifests.empty(); });
+    if (!any) result_.not_verified.push_back(fmt::format("{} holds no complete checkpoint", folder));
+    std::move(found.checkpoints.begin(), found.checkpoints.end(), std::back_inserter(search_.checkpoints));
+    std::move(found.locks.begin(), found.locks.end(), std::back_inserter(search_.locks));
+  }
+
   [[noreturn]] void refuse_nothing() const {
+    if (result_.incomplete.empty() && request_.folders.size() > 1) {
+      throw storage::UnsuitableTarget(
+          fmt::format("there is nothing to verify: {}", fmt::join(result_.not_verified, "; ")));
+    }
     const std::string folders = fmt::format("{}", fmt::join(request_.folders, ", "));
     throw storage::UnsuitableTarget(
         result_.incomplete.empty()
@@ -137,6 +160,8 @@ class Verification {
     checkpoint.findings = examination.findings;
     checkpoint.backend = backend_name(examination.backend);
     checkpoint.backend_reason = examination.backend_reason;
+    checkpoint.uncompared_files = examination.uncompared_files;
+    checkpoint.uncompared_bytes = examination.uncompared_bytes;
     checkpoint.page_cache_seen = examination.page_cache_seen;
     for (const Manifest& manifest : examination.manifests) {
       checkpoint.name = manifest.name;
@@ -274,9 +299,10 @@ ExitCode VerifyResult::exit_code() const {
   const auto any = [this](auto holds) { return std::any_of(checkpoints.begin(), checkpoints.end(), holds); };
   if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.is_wrong(); }))
     return ExitCode::kVerification;
-  return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); })
-             ? ExitCode::kInputOutput
-             : ExitCode::kDone;
+  if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); }))
+    return ExitCode::kInputOutput;
+  if (all && (!incomplete.empty() || !missing_parts.empty())) return ExitCode::kVerification;
+  return not_verified.empty() ? ExitCode::kDone : ExitCode::kUnsuitable;
 }
 
 VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress) {
