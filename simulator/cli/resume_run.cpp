@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -13,7 +10,6 @@
 #include "simulator/config/config_part.h"
 #include "simulator/engine/failure.h"
 #include "simulator/plan/plan.h"
-#include "simulator/report/result_reader.h"
 #include "simulator/report/version.h"
 
 namespace ckptsim::cli {
@@ -66,16 +62,10 @@ simulator::Resume take_up(simulator::Communicator& communicator, const std::stri
 }
 
 simulator::RunResult finished_result(const simulator::Resume& resume, simulator::ResultFolder& folder) {
-  const std::filesystem::path stored = folder.path() / "result.json";
-  if (std::ifstream file(stored); file) {
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    simulator::RunResult result = simulator::read_result(text, stored.string());
-    if (result.status == "complete") return result;
-  }
   simulator::RunResult result = *resume.earlier;
   result.plan = simulator::make_plan(result.config);
   result.status = "complete";
-  folder.end(result);
+  folder.end_unless_stored(result);
   return result;
 }
 

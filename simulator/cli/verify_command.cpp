@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
@@ -52,20 +53,23 @@ void print_result(const simulator::VerifyResult& result, const VerifyOptions& op
 }
 
 // Process 0 knows the result; all processes end with its exit code.
-int verify_on(simulator::Communicator& communicator, const VerifyOptions& options) {
+int verify_on(simulator::Communicator& communicator, const VerifyOptions& options,
+              simulator::Interruption& interruption) {
   simulator::VerifyRequest request = options.request;
   request.threads = threads_of(options, communicator);
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
-  const simulator::VerifyResult result = simulator::verify(communicator, request, progress);
+  const simulator::VerifyResult result = simulator::verify(communicator, request, progress, interruption);
   if (communicator.process() == 0) print_result(result, options);
   return std::stoi(communicator.broadcast(std::to_string(static_cast<int>(result.exit_code()))));
 }
 
 int verify_command(const VerifyOptions& options) {
+  simulator::Interruption interruption;
+  const SignalWatch signals(interruption);
   const std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
   try {
-    return verify_on(*communicator, options);
+    return verify_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
     if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
     return static_cast<int>(failure.code());
@@ -97,17 +101,25 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "its own, verify on each.\n\n"
       "Exit codes: 0 every byte is right; 2 usage; 3 nothing to verify, or a run is at work there; 4 some "
       "bytes\n"
-      "cannot be read, and the others are right; 5 something is not as it was written (with --all: or is not there).");
+      "cannot be read, and the others are right; 5 something is not as it was written (with --all: or is "
+      "not\n"
+      "there); 130 interrupted (a signal ends it within a block, a second one at once).");
   command
       ->add_option("DIR", options->request.folders,
                    "A target, its ckptsim/, a run in it or a checkpoint; several may be given")
       ->required();
-  command->add_flag("--all", options->request.all,
-                    "Exit code 5 also where a checkpoint is incomplete, or a part of one is not in the folders");
+  command->add_flag(
+      "--all", options->request.all,
+      "Exit code 5 also where a checkpoint is incomplete, or a part of one is not in the folders");
   command
       ->add_option("--threads", options->threads,
                    "Threads that read in each process (default: one for each processor; one under mpirun)")
       ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--stall-seconds", options->request.stall_seconds,
+                   "How long a drive may give no answer before verify ends with exit code 4; 0: for ever")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
   command
       ->add_option("--backend", options->request.backend,
                    "What reads: auto (past the page cache where the file system can, and it says so where it "

@@ -10,13 +10,13 @@ namespace ckptsim::simulator {
 namespace {
 
 std::string share_text(const LoadResult& load, LoadPhase which) {
-  std::int64_t all = 0;
-  std::int64_t part = 0;
+  double all = 0;
+  double part = 0;
   for (const RankLoad& rank : load.ranks) {
-    all += rank.duration_ns;
-    part += rank.phase_ns[static_cast<std::size_t>(which)];
+    all += static_cast<double>(rank.duration_ns);
+    part += static_cast<double>(rank.phase_ns[static_cast<std::size_t>(which)]);
   }
-  const double share = all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+  const double share = all > 0 ? part / all : 0;
   return fmt::format("{:.1f}", 100 * share);
 }
 
@@ -66,12 +66,13 @@ std::string load_conditions(const RunResult& run) {
   }
   if (loads == 0) return {};
   std::string text = fmt::format(
-      "Loads: each rank read back the files {}, and every record had the bytes that were saved.\n",
+      "Loads: each rank read back the files {}, and every record the CRC-32 that its file states.\n",
       run.config.checkpoint.load_rank_shift ? "of another rank (checkpoint.load_rank_shift)"
                                             : "that it wrote");
   if (unknown) {
     text +=
-        "How much of the files was in the page cache is not known: the kernel tells that only to the owner of a "
+        "How much of the files was in the page cache is not known: the kernel tells that only to the owner "
+        "of a "
         "file and to who may write it.\n";
   }
   if (from_cache && cached_share == 0) {

@@ -22,6 +22,17 @@ void ProgressLine::begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint
   run_start_ = clock_.now();
 }
 
+void ProgressLine::begin_removal(std::string_view what) {
+  if (style_ == ProgressStyle::kNone) return;
+  showing_ = style_ == ProgressStyle::kLine;
+  if (showing_) {
+    fmt::print(stream_, "\rremoving {}\x1b[K", what);
+  } else {
+    fmt::print(stream_, "ckptsim: removing {}\n", what);
+  }
+  std::fflush(stream_);
+}
+
 void ProgressLine::begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) {
   loading_ = false;
   begin(fmt::format("{} {}, checkpoint {}", warmup ? "warm-up" : "pass", pass, checkpoint));
@@ -45,6 +56,7 @@ void ProgressLine::written(std::uint64_t bytes) {
 
 void ProgressLine::show(std::uint64_t bytes) {
   if (style_ != ProgressStyle::kLine) return;
+  showing_ = true;
   shown_ = clock_.now();
   const double took = to_seconds(shown_ - checkpoint_start_);
   const double rate = took > 0 ? static_cast<double>(bytes) / took / 1e9 : 0;
@@ -80,7 +92,8 @@ void ProgressLine::end_run() {
 }
 
 void ProgressLine::clear() {
-  if (style_ != ProgressStyle::kLine) return;
+  if (!showing_) return;
+  showing_ = false;
   fmt::print(stream_, "\r\x1b[K");
   std::fflush(stream_);
 }

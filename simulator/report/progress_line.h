@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "simulator/run/progress.h"
 #include "storage/clock.h"
@@ -16,9 +17,13 @@ class ProgressLine final : public Progress {
  public:
   ProgressLine(ProgressStyle style, std::FILE* stream, const storage::Clock& clock)
       : style_(style), stream_(stream), clock_(clock) {}
+  ~ProgressLine() override { clear(); }  // whoever speaks next begins a line of its own
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
 
   [[nodiscard]] bool wanted() const override { return style_ == ProgressStyle::kLine; }
   void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) override;
+  void begin_removal(std::string_view what) override;
   void begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) override;
   void written(std::uint64_t bytes_of_this_checkpoint) override;
   void end_checkpoint() override;
@@ -44,6 +49,7 @@ class ProgressLine final : public Progress {
   storage::Clock::Time run_start_{};
   storage::Clock::Time checkpoint_start_{};
   storage::Clock::Time shown_{};
+  bool showing_ = false;
 };
 
 // "1:23:45", "4:05".

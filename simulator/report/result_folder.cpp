@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -158,6 +159,23 @@ void ResultFolder::end(const RunResult& run) {
   ended_ = true;
   publish_file(path_, "checkpoints.csv", checkpoints_csv(run));
   publish_file(path_, "result.json", result_json(run));
+}
+
+void ResultFolder::end_unless_stored(const RunResult& run) {
+  const fs::path path = path_ / "result.json";
+  if (const std::optional<std::string> text = text_of_regular_file(path)) {
+    try {
+      RunResult stored = read_result(*text, path.string());
+      for (PassResult& pass : stored.passes) {
+        for (CheckpointResult& checkpoint : pass.checkpoints)
+          checkpoint.engine.journal_ns.reset();  // no line of the journal has it of itself
+      }
+      if (result_json(stored) == result_json(run)) return;
+    } catch (const storage::FormatError&) {
+      // No result of this program's: it is replaced by one.
+    }
+  }
+  end(run);
 }
 
 std::string checkpoints_csv(const RunResult& run) {

@@ -27,6 +27,9 @@ class ResultFolder final : public Journal {
   void checkpoint(const PassResult& pass) override;
   void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
+  // end(), but where result.json says the same already. It is not trusted: whatever else has that name is
+  // replaced.
+  void end_unless_stored(const RunResult& run);
   [[nodiscard]] std::string place() const override { return path_.string(); }
 
   // Keeps what is in the journal as an interrupted run's result, `sentence` its failure, unless the run has

@@ -52,9 +52,9 @@ std::string absences(const VerifyResult& result) {
     parts.push_back(fmt::format("{} {} incomplete ({})", plural(result.incomplete.size(), "checkpoint"),
                                 result.incomplete.size() == 1 ? "is" : "are", result.incomplete.front()));
   if (result.all && !result.missing_parts.empty())
-    parts.push_back(fmt::format("{} {} not in the folders named ({})", plural(result.missing_parts.size(), "part"),
-                                result.missing_parts.size() == 1 ? "is" : "are",
-                                result.missing_parts.front()));
+    parts.push_back(
+        fmt::format("{} {} not in the folders named ({})", plural(result.missing_parts.size(), "part"),
+                    result.missing_parts.size() == 1 ? "is" : "are", result.missing_parts.front()));
   parts.insert(parts.end(), result.not_verified.begin(), result.not_verified.end());
   if (parts.empty()) return {};
   return fmt::format("{}; all else is right ({})", fmt::join(parts, "; "),

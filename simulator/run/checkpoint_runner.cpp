@@ -37,11 +37,6 @@ class CheckpointRunner::Watch {
   // By the waiting thread. False: the rank has just ended by itself.
   bool give_up(std::size_t worker) { return end(worker, true); }
 
-  [[nodiscard]] bool is_running(std::size_t worker) {
-    const std::scoped_lock lock(mutex_);
-    return is_running_[worker];
-  }
-
   // True when all ranks have ended or were given up; false after `pause`, or as soon as a first rank has
   // failed.
   [[nodiscard]] bool wait(std::chrono::milliseconds pause) {
@@ -228,12 +223,8 @@ void CheckpointRunner::wait_for_ranks(Watch& watch, std::uint32_t task) {
 // Of a rank whose call does not return.
 void CheckpointRunner::give_up_stalled_ranks(Watch& watch, StallWatch& stalls) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const storage::TargetActivity& activity = workers_[i]->activity();
-    const std::uint64_t calls = activity.calls();
-    const bool still = stalls.stalled(i, calls) && watch.is_running(i);
-    if (!still || !storage::TargetActivity::within_call(calls)) continue;
-    const std::optional<storage::TargetActivity::Waiting> waiting = activity.waiting_for();
-    if (!waiting.has_value() || activity.calls() != calls || !watch.give_up(i)) continue;
+    const auto waiting = stalls.stalled_call(i, workers_[i]->activity());
+    if (!waiting.has_value() || !watch.give_up(i)) continue;
     const RankPlace& place = workers_[i]->place();
     given_up_[i] = Failure{.code = ExitCode::kInputOutput,
                            .message = stall_sentence(*waiting, stall_limit_, clock_.now()),

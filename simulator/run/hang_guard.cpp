@@ -9,12 +9,12 @@
 
 #include "simulator/engine/failure.h"
 #include "simulator/run/stall_watch.h"
-#include "simulator/run/stall_words.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
 
-HangGuard::HangGuard(std::chrono::nanoseconds limit, std::string doing)
-    : limit_(limit), doing_(std::move(doing)) {
+HangGuard::HangGuard(std::chrono::nanoseconds limit, std::string doing, std::string_view setting)
+    : limit_(limit), doing_(std::move(doing)), setting_(setting) {
   if (limit_.count() > 0) thread_.emplace([this] { watch(); });
 }
 
@@ -37,7 +37,8 @@ void HangGuard::watch() {
   while (!changed_.wait_for(lock, tick, [&] { return done_; })) {
     stalls.look();
     if (!stalls.stalled(0, 0)) continue;
-    fmt::print(stderr, "ckptsim: on {}: {}\n", host_name(), hang_sentence(doing_, limit_));
+    fmt::print(stderr, "ckptsim: on {}: {}\n", host_name(),
+               storage::printable(hang_sentence(doing_, limit_, setting_)));
     std::fflush(stderr);
     std::_Exit(static_cast<int>(ExitCode::kInputOutput));
   }

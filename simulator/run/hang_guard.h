@@ -5,7 +5,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+
+#include "simulator/run/stall_words.h"
 
 namespace ckptsim::simulator {
 
@@ -14,8 +17,8 @@ namespace ckptsim::simulator {
 // says what it was doing, and no destructors; the launcher ends the other processes. A limit of zero: never.
 class HangGuard {
  public:
-  // `doing`: "writing the manifest of checkpoint 2".
-  HangGuard(std::chrono::nanoseconds limit, std::string doing);
+  // `doing`: "writing the manifest of checkpoint 2"; `setting`: what sets the limit.
+  HangGuard(std::chrono::nanoseconds limit, std::string doing, std::string_view setting = kStallSetting);
   ~HangGuard();
   HangGuard(const HangGuard&) = delete;
   HangGuard& operator=(const HangGuard&) = delete;
@@ -25,6 +28,7 @@ class HangGuard {
 
   std::chrono::nanoseconds limit_;
   std::string doing_;
+  std::string setting_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;

@@ -57,13 +57,13 @@ LoadResult summarise_load(std::vector<RankLoad> ranks, std::int64_t barrier_to_b
 std::optional<LoadAverages> average_loads(const std::vector<const LoadResult*>& loads) {
   if (loads.empty()) return std::nullopt;
   std::vector<double> durations;
-  std::uint64_t bytes = 0;
-  std::int64_t total_ns = 0;
+  double bytes = 0;
+  double total_ns = 0;
   durations.reserve(loads.size());
   for (const LoadResult* load : loads) {
     durations.push_back(seconds(load->duration_ns));
-    bytes += load->file_bytes;
-    total_ns += load->duration_ns;
+    bytes += static_cast<double>(load->file_bytes);
+    total_ns += static_cast<double>(load->duration_ns);
   }
   return LoadAverages{.average_s = mean(durations),
                       .stdev_s = sample_stdev(durations),

@@ -53,7 +53,22 @@ void Passes::load_last() {
   load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
 }
 
+// A pass of which nothing was finished has no figures: it does not stand in the result.
+class Passes::Unfinished {
+ public:
+  explicit Unfinished(std::vector<PassResult>& passes) : passes_(passes) {}
+  ~Unfinished() {
+    if (!passes_.empty() && passes_.back().checkpoints.empty()) passes_.pop_back();
+  }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+
+ private:
+  std::vector<PassResult>& passes_;
+};
+
 void Passes::write_next(bool redone) {
+  const Unfinished nothing_finished(result_.passes);
   const Position position = position_of(ordinal_, config_.checkpoint, result_.effective.checkpoints_per_pass);
   PassResult& pass = begin_pass(position);
   const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
@@ -93,11 +108,17 @@ void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t 
   const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
   saved.load =
       means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
+  try {
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      const HangGuard guard(stall_limit_alone(), "writing the journal");
+      if (communicator_.process() == 0)
+        journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
+    });
+  } catch (const RunFailure&) {
+    saved.load.reset();  // as in keep()
+    throw;
+  }
   summarise_pass(pass);
-  together(communicator_, ExitCode::kInputOutput, [&] {
-    const HangGuard guard(stall_limit_alone(), "writing the journal");
-    if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
-  });
   progress_.end_load();
 }
 
@@ -136,7 +157,8 @@ Sink Passes::sink() const {
 void Passes::delete_checkpoints(PassResult& pass) {
   if (workspace_ == nullptr) return;
   const storage::Clock::Time start = clock_.now();
-  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass);
+  progress_.begin_removal("the pass before");
+  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass, interruption_);
   const storage::Clock::Time deleted = clock_.now();
   pass.delete_ns = (deleted - start).count();
   if (!config_.checkpoint.trim) return;

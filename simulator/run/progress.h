@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace ckptsim::simulator {
 
@@ -18,6 +19,7 @@ class Progress {
   // `loads`: how many checkpoints will be read back.
   virtual void begin_run(std::uint64_t /*checkpoints*/, std::uint64_t /*checkpoint_bytes*/,
                          std::uint64_t /*loads*/) {}
+  virtual void begin_removal(std::string_view /*what*/) {}  // "the earlier run": until the next begin
   virtual void begin_checkpoint(std::int64_t /*pass*/, bool /*warmup*/, std::int64_t /*checkpoint*/) {}
   virtual void written(std::uint64_t /*bytes_of_this_checkpoint*/) {}  // or read, in a load
   virtual void end_checkpoint() {}

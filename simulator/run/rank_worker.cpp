@@ -28,7 +28,9 @@ std::string sentence(const SaveError& error) {
   const std::string place = error.operation == "write" ? fmt::format(" at offset {}", error.offset) : "";
   std::string advice;
   if (error.code == std::errc::no_space_on_device) {
-    advice = "; the target filled up during the run: free space there or ask for fewer checkpoints a pass";
+    advice =
+        "; the target filled up during the run, or a thin volume beneath it did: free space there or ask for "
+        "fewer checkpoints a pass";
   } else if (error.code == std::errc::file_too_large) {
     advice = "; raise the limit on file sizes (ulimit -f), or use a file system that holds such files";
   } else if (error.code == std::errc::too_many_links) {
@@ -37,6 +39,8 @@ std::string sentence(const SaveError& error) {
     advice = "; a link has taken its place, and is not followed";
   } else if (error.code.value() == EDQUOT) {
     advice = "; the quota on the target is used up";
+  } else if (error.code.value() == EROFS) {
+    advice = "; file systems turn read-only after an error of their drive: look in the kernel's log (dmesg)";
   } else if (error.operation == "preallocate" && error.code == std::errc::operation_not_supported) {
     advice = "; set storage.preallocate to false";
   } else if (error.code == std::errc::too_many_files_open) {

@@ -131,7 +131,11 @@ std::string_view bound_name(Bound bound) {
 }
 
 double gb_per_s(std::uint64_t bytes, std::int64_t ns) {
-  return ns > 0 ? static_cast<double>(bytes) / static_cast<double>(ns) : 0;
+  return gb_per_s(static_cast<double>(bytes), static_cast<double>(ns));
+}
+
+double gb_per_s(double bytes, double ns) {
+  return ns > 0 ? bytes / ns : 0;
 }
 
 SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns, Sink sink) {
@@ -185,16 +189,16 @@ std::size_t counted(const PassResult& pass) {
 
 void summarise_pass(PassResult& pass) {
   std::vector<double> durations;
-  std::uint64_t bytes = 0;
-  std::int64_t total_ns = 0;
+  double bytes = 0;
+  double total_ns = 0;
   durations.reserve(pass.checkpoints.size());
   std::vector<const LoadResult*> loads;
   for (const CheckpointResult& checkpoint : pass.checkpoints) {
     if (checkpoint.load.has_value()) loads.push_back(&*checkpoint.load);
     if (checkpoint.redone) continue;
     durations.push_back(seconds(checkpoint.save.duration_ns));
-    bytes += checkpoint.save.file_bytes;
-    total_ns += checkpoint.save.duration_ns;
+    bytes += static_cast<double>(checkpoint.save.file_bytes);
+    total_ns += static_cast<double>(checkpoint.save.duration_ns);
   }
   pass.load = average_loads(loads);
   if (durations.empty()) return;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ class Run {
         progress_(progress),
         interruption_(interruption),
         setup_(communicator, request_.config, request_.resume.has_value() ? &*request_.resume : nullptr,
-               clock_, result_) {
+               interruption, clock_, result_) {
     result_.command = request.command;
     result_.config = request.config;
   }
@@ -169,9 +170,14 @@ class Run {
   void make_ready(const Start& start) {
     Workspace* workspace = setup_.means().workspace.get();
     if (workspace == nullptr) return;
-    if (start.removes_checkpoint.has_value()) workspace->remove_checkpoint(*start.removes_checkpoint);
+    if (start.removes_checkpoint.has_value())
+      workspace->remove_checkpoint(*start.removes_checkpoint, interruption_);
     if (!start.removes_run) return;
-    workspace->remove_earlier_run();
+    const auto& targets = workspace->environment();
+    if (std::any_of(targets.begin(), targets.end(),
+                    [](const auto& target) { return target.earlier_bytes > 0; }))
+      progress_.begin_removal("the earlier run");
+    workspace->remove_earlier_run(interruption_);
     result_.environment.targets = workspace->environment();
     on_process_0([&] { journal_.removed(result_); });
   }

@@ -25,6 +25,15 @@ bool StallWatch::stalled(std::size_t subject, std::uint64_t count) {
   return limit_.count() > 0 && still >= limit_;
 }
 
+std::optional<storage::TargetActivity::Waiting> StallWatch::stalled_call(
+    std::size_t subject, const storage::TargetActivity& activity) {
+  const std::uint64_t calls = activity.calls();
+  if (!stalled(subject, calls) || !storage::TargetActivity::within_call(calls)) return std::nullopt;
+  std::optional<storage::TargetActivity::Waiting> waiting = activity.waiting_for();
+  if (activity.calls() != calls) return std::nullopt;  // it has just returned
+  return waiting;
+}
+
 std::chrono::nanoseconds stall_limit(const RunConfig& config) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(config.storage.stall_seconds));

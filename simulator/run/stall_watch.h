@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "simulator/config/run_config.h"
 #include "storage/clock.h"
+#include "storage/target/target_activity.h"
 
 namespace ckptsim::simulator {
 
@@ -23,6 +25,10 @@ class StallWatch {
   // For how long `subject` has shown this count, and whether that is as long as the limit.
   [[nodiscard]] std::chrono::nanoseconds still_for(std::size_t subject, std::uint64_t count);
   [[nodiscard]] bool stalled(std::size_t subject, std::uint64_t count);
+
+  // What a target waits for in a call of its thread's that has not returned for the limit.
+  [[nodiscard]] std::optional<storage::TargetActivity::Waiting> stalled_call(
+      std::size_t subject, const storage::TargetActivity& activity);
 
   [[nodiscard]] std::chrono::nanoseconds limit() const { return limit_; }
 

@@ -34,8 +34,10 @@ std::string_view doing(Request::Kind kind) {
   return "using";
 }
 
-constexpr std::string_view kAdvice =
-    "look for the drive in the kernel's log (dmesg), or raise storage.stall_seconds if it may take that long";
+std::string advice(std::string_view setting) {
+  return fmt::format("look for the drive in the kernel's log (dmesg), or raise {} if it may take that long",
+                     setting);
+}
 
 double seconds_of(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -51,16 +53,17 @@ std::string utc(std::chrono::nanoseconds ago) {
 }  // namespace
 
 std::string stall_sentence(const storage::TargetActivity::Waiting& waiting, std::chrono::nanoseconds limit,
-                           storage::Clock::Time now) {
+                           storage::Clock::Time now, std::string_view setting) {
   const std::string place =
       storage::is_transfer(waiting.kind) ? fmt::format(" at offset {}", waiting.offset) : "";
   return fmt::format("no answer for {:g} s while it was {} {}{} (since {}); {}", seconds_of(limit),
-                     doing(waiting.kind), waiting.path, place, utc(now - waiting.since), kAdvice);
+                     doing(waiting.kind), waiting.path, place, utc(now - waiting.since), advice(setting));
 }
 
-std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit) {
+std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit,
+                          std::string_view setting) {
   return fmt::format("no answer for {:g} s while it was {} (since {}); {}", seconds_of(limit), doing,
-                     utc(limit), kAdvice);
+                     utc(limit), advice(setting));
 }
 
 std::string silence_sentence(int process, const std::vector<RankPlace>& places,

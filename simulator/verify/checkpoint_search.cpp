@@ -33,10 +33,11 @@ Folder open_root(const std::string& root) {
   const int error = errno;
   std::error_code ignored;
   if (error == ENOTDIR && fs::is_regular_file(root, ignored)) {
-    throw storage::UnsuitableTarget(fmt::format(
-        "{} is a file, and verify takes a folder: a checkpoint, or one above it; what the file holds, ckptsim "
-        "inspect {} shows",
-        root, root));
+    throw storage::UnsuitableTarget(
+        fmt::format("{} is a file, and verify takes a folder: a checkpoint, or one above it; what the file "
+                    "holds, ckptsim "
+                    "inspect {} shows",
+                    root, root));
   }
   if (error == ENOENT || error == ENOTDIR || error == EACCES) {
     throw storage::UnsuitableTarget(fmt::format("{}: {}; name a target, or a folder of checkpoints on it",

@@ -60,7 +60,8 @@ std::string payload_words(const RecordAsRead& read, std::uint32_t listed, std::u
           : fmt::format("the file's own CRC ({}) is not that of its bytes ({:08x})", stored, read.crc32);
   if (read.crc32 == listed) {
     return fmt::format(
-        "the record was written so: {}, and so is the manifest's, but the seed makes other bytes (CRC {:08x})",
+        "the record was written so: {}, and so is the manifest's, but the seed makes other bytes (CRC "
+        "{:08x})",
         stored_words, made);
   }
   return fmt::format("the record changed after it was written: {}, the manifest's is {:08x}{}", stored_words,

@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include "simulator/verify/damage_words.h"
 #include "simulator/verify/difference_finder.h"
@@ -169,12 +171,14 @@ Finding of_open_error(const ManifestFile& file, const std::error_code& error) {
 }  // namespace
 
 FileVerifier::FileVerifier(storage::Target& target, const storage::Folder& checkpoint,
-                           const Manifest& manifest, bool drop_cache, std::atomic<std::uint64_t>& read_bytes)
+                           const Manifest& manifest, bool drop_cache, std::atomic<std::uint64_t>& read_bytes,
+                           const Interruption& interruption)
     : target_(target),
       checkpoint_(checkpoint),
       manifest_(manifest),
       drop_cache_(drop_cache),
       read_bytes_(read_bytes),
+      interruption_(interruption),
       expected_(kPieceBytes) {}
 
 FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_bytes) {
@@ -206,30 +210,33 @@ FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_b
   Comparison comparison(file, manifest_, layout, expected_);
   const std::uint64_t bytes = std::min(found_bytes, layout.file_bytes);
   const std::error_code error =
-      read_in_order(target_, opened.path, bytes, read_bytes_,
-                    [&comparison](const ReadStretch& stretch) { comparison.take(stretch); });
+      read_in_order(target_, opened.path, bytes, read_bytes_, [&](const ReadStretch& stretch) {
+        comparison.take(stretch);
+        return !interruption_.asked();
+      });
   if (error) {
     outcome.findings.push_back(of_open_error(file, error));
     if (outcome.findings.back().is_read_error()) outcome.unreadable_bytes = file.file_bytes;
     return outcome;
   }
+  if (interruption_.asked()) return outcome;
   outcome.findings = std::move(comparison.errors());
   outcome.unreadable_bytes = comparison.unreadable_bytes();
-  const DamageReport report =
-      describe_damage(file, layout, comparison.digest(), comparison.differences(), [&](auto&& consume) {
-        std::atomic<std::uint64_t> not_counted{0};
-        (void)read_in_order(target_, opened.path, bytes, not_counted, consume);
+  const auto reading_again = [&](std::uint64_t length) -> ReadAgain {
+    return [&, length](const auto& consume) {
+      std::atomic<std::uint64_t> not_counted{0};
+      (void)read_in_order(target_, opened.path, length, not_counted, [&](const ReadStretch& stretch) {
+        consume(stretch);
+        return !interruption_.asked();
       });
+    };
+  };
+  const DamageReport report =
+      describe_damage(file, layout, comparison.digest(), comparison.differences(), reading_again(bytes));
   outcome.wrong_bytes = report.wrong_bytes;
   std::optional<std::string> other;
   if (may_be_another_file(comparison.differences(), layout, bytes)) {
-    other = find_other_content(file, manifest_, layout, found_bytes, [&](auto&& consume) {
-      std::atomic<std::uint64_t> not_counted{0};
-      (void)read_in_order(target_, opened.path, found_bytes, not_counted, [&](const ReadStretch& stretch) {
-        consume(stretch);
-        return true;
-      });
-    });
+    other = find_other_content(file, manifest_, layout, found_bytes, reading_again(found_bytes));
   }
   if (other) {
     outcome.findings.push_back(finding("content", file, std::move(*other)));

@@ -24,9 +24,9 @@ std::string range(const Finding& finding) {
 }
 
 std::string difference(const Finding& finding) {
-  const std::string values = finding.expected.empty() ? std::string()
-                                                      : fmt::format(" ({} instead of {})", finding.found,
-                                                                    finding.expected);
+  const std::string values = finding.expected.empty()
+                                 ? std::string()
+                                 : fmt::format(" ({} instead of {})", finding.found, finding.expected);
   if (finding.wrong_bytes < finding.bytes)
     return fmt::format("{} of the {} differ{}", finding.wrong_bytes, range(finding), values);
   return fmt::format("{} differ{}{}", range(finding), finding.bytes == 1 ? "s" : "", values);

@@ -5,33 +5,41 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "simulator/communicator/packing.h"
 #include "simulator/run/backend_choice.h"
+#include "simulator/run/hang_guard.h"
+#include "simulator/run/stall_watch.h"
+#include "simulator/run/stall_words.h"
 #include "simulator/verify/checkpoint_search.h"
 #include "simulator/verify/examination.h"
 #include "simulator/verify/reading_threads.h"
 #include "simulator/verify/work_division.h"
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
 namespace {
+
+constexpr std::string_view kVerifyStallSetting = "--stall-seconds";
 
 std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
   std::vector<std::string> findings;
   for (const Finding& finding : outcome.findings)
     findings.push_back(finding_to_text(finding));
   return pack({std::to_string(number), std::to_string(outcome.more_ranges),
-               std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes),
-               pack(findings), outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
+               std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes), pack(findings),
+               outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
 }
 
 std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
@@ -53,11 +61,19 @@ std::string backend_name(storage::Backend backend) {
 
 class Verification {
  public:
-  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress)
+  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress,
+               Interruption& interruption)
       : communicator_(communicator),
         request_(request),
         progress_(progress),
-        threads_(request.threads, clock_) {}
+        interruption_(interruption),
+        threads_(request.threads, clock_),
+        read_by_process_(static_cast<std::size_t>(communicator.processes())) {
+    communicator_.while_waiting([this] { listen(); });
+  }
+  ~Verification() { communicator_.while_waiting({}); }
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
 
   VerifyResult execute() {
     choice_ = choose_backend(communicator_, request_.backend);
@@ -80,6 +96,7 @@ class Verification {
   void find() {
     together(communicator_, ExitCode::kInputOutput, [&] {
       if (communicator_.process() != 0) return;
+      const HangGuard guard(stall_limit(), "looking for checkpoints", kVerifyStallSetting);
       for (const std::string& folder : request_.folders)
         look_into(folder);
       std::set<std::string> seen;
@@ -128,10 +145,13 @@ class Verification {
   }
 
   void one_checkpoint(const FoundCheckpoint& found) {
+    std::fill(read_by_process_.begin(), read_by_process_.end(), 0);
     Examination examination;
     std::string message;
     together(communicator_, ExitCode::kInputOutput, [&] {
       if (communicator_.process() != 0) return;
+      const HangGuard guard(stall_limit(), fmt::format("reading the manifest in {}", found.path()),
+                            kVerifyStallSetting);
       examination = examine(found, choice_, request_.backend);
       message = examination_to_text(examination);
     });
@@ -147,7 +167,7 @@ class Verification {
     const storage::Clock::Time start = clock_.now();
     std::map<std::size_t, FileOutcome> outcomes;
     together(communicator_, ExitCode::kInputOutput, [&] { outcomes = read(examination, folder); });
-    communicator_.barrier();
+    stop_where_asked();
     const double seconds = std::chrono::duration<double>(clock_.now() - start).count();
     gather(outcomes, seconds);
     progress_.end_checkpoint();
@@ -194,12 +214,66 @@ class Verification {
     for (const std::size_t item : shares[static_cast<std::size_t>(communicator_.process())])
       mine.push_back(numbers[item]);
     std::atomic<std::uint64_t> read_bytes{0};
-    read_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
-    return threads_.verify(examination, folder, mine, read_bytes, [&] { tell_progress(read_bytes); });
+    StallWatch stalls(stall_limit(), clock_, request_.threads);
+    return threads_.verify(examination, folder, mine, read_bytes, interruption_, [&] {
+      end_where_stalled(stalls);
+      listen();
+      if (wanted_) tell_progress(read_bytes);
+    });
+  }
+
+  [[nodiscard]] std::chrono::nanoseconds stall_limit() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(request_.stall_seconds));
+  }
+
+  // The thread may be stuck in the kernel for ever, so that nobody can wait for it.
+  void end_where_stalled(StallWatch& stalls) {
+    stalls.look();
+    for (std::size_t i = 0; i < threads_.targets(); ++i) {
+      const auto waiting = stalls.stalled_call(i, threads_.activity(i));
+      if (!waiting.has_value()) continue;
+      const std::string sentence =
+          stall_sentence(*waiting, stalls.limit(), clock_.now(), kVerifyStallSetting);
+      fmt::print(stderr, "ckptsim: on {}: {}\n", host_name(), storage::printable(sentence));
+      std::fflush(stderr);
+      communicator_.abort(static_cast<int>(ExitCode::kInputOutput));
+    }
+  }
+
+  // What other processes tell, and that this one was asked to end.
+  void listen() {
+    while (const std::optional<SideMessage> message = communicator_.poll()) {
+      if (message->kind == SideMessage::Kind::kInterruption) {
+        interruption_.ask(static_cast<int>(message->value));
+      } else if (message->checkpoint == ordinal_) {
+        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+      }
+    }
+    if (!interruption_.asked() || interruption_passed_on_) return;
+    pass_on(communicator_, interruption_);
+    interruption_passed_on_ = true;
+  }
+
+  // Process 0, which speaks, knows how far all had come.
+  void stop_where_asked() {
+    try {
+      simulator::stop_where_asked(communicator_, interruption_);
+    } catch (const RunFailure& failure) {
+      progress_.end_run();
+      const auto right = std::count_if(result_.checkpoints.begin(), result_.checkpoints.end(),
+                                       [this](const VerifiedCheckpoint& checkpoint) {
+                                         return &checkpoint != &result_.checkpoints.back() &&
+                                                !checkpoint.is_wrong() && !checkpoint.has_read_error();
+                                       });
+      throw RunFailure(
+          failure.code(),
+          fmt::format("{}; {} of {} checkpoints had been verified{}", failure.what(), ordinal_,
+                      complete_.size(), ordinal_ > 0 ? fmt::format(", {} of them right", right) : ""));
+    }
   }
 
   void tell_progress(std::uint64_t read_bytes) {
-    if (!wanted_) return;
     const auto checkpoint = static_cast<std::uint32_t>(ordinal_);
     if (communicator_.process() != 0) {
       communicator_.post(0, {.kind = SideMessage::Kind::kProgress,
@@ -207,10 +281,6 @@ class Verification {
                              .process = communicator_.process(),
                              .value = read_bytes});
       return;
-    }
-    while (const std::optional<SideMessage> message = communicator_.poll()) {
-      if (message->checkpoint == checkpoint)
-        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
     }
     read_by_process_[0] = read_bytes;
     progress_.written(std::accumulate(read_by_process_.begin(), read_by_process_.end(), std::uint64_t{0}));
@@ -265,6 +335,8 @@ class Verification {
   Communicator& communicator_;
   const VerifyRequest& request_;
   Progress& progress_;
+  Interruption& interruption_;
+  bool interruption_passed_on_ = false;
   storage::SteadyClock clock_;
   ReadingThreads threads_;
   BackendChoice choice_;
@@ -305,8 +377,9 @@ ExitCode VerifyResult::exit_code() const {
   return not_verified.empty() ? ExitCode::kDone : ExitCode::kUnsuitable;
 }
 
-VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress) {
-  return Verification(communicator, request, progress).execute();
+VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress,
+                    Interruption& interruption) {
+  return Verification(communicator, request, progress, interruption).execute();
 }
 
 }  // namespace ckptsim::simulator

@@ -7,6 +7,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/verify/finding.h"
 
@@ -17,6 +18,7 @@ struct VerifyRequest {
   std::string backend = "auto";      // auto, io_uring, direct, buffered
   std::size_t threads = 1;           // of each process
   bool all = false;                  // incomplete checkpoints and missing parts are an error, too
+  double stall_seconds = 300;        // how long a drive may give no answer; 0: for ever
 };
 
 // One complete checkpoint, or one target's part of one.
@@ -71,8 +73,10 @@ struct VerifyResult {
 // one that the manifest says it was made as. Process 0 lists folders and reads manifests; the processes
 // divide the files. Writes nothing. The result is process 0's, and the same whatever the number of processes
 // and threads. Throws RunFailure alike on all processes: 3 where no folder has anything to verify, or a run
-// is at work on all of them.
+// is at work on all of them; ExitCode::kInterrupted, within a block, once any process is asked to end before
+// all is read. Where a drive gives no answer for stall_seconds, the program is ended from within with a
+// sentence and exit code 4: no thread that is stuck in the kernel can be waited for.
 [[nodiscard]] VerifyResult verify(Communicator& communicator, const VerifyRequest& request,
-                                  Progress& progress);
+                                  Progress& progress, Interruption& interruption);
 
 }  // namespace ckptsim::simulator

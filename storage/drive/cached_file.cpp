@@ -10,6 +10,7 @@
 
 #include "storage/descriptor.h"
 #include "storage/drive/page_cache.h"
+#include "storage/uninterrupted.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -19,7 +20,8 @@ namespace {
 }
 
 Descriptor open_to_look(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  Descriptor file(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); }));
   if (!file.valid()) fail(errno, "open", path);
   return file;
 }

@@ -95,9 +95,10 @@ DirectIoFacts prove_direct_io(const std::filesystem::path& folder) {
   write_probe_block(folder, probe.get(), facts.io_alignment);
   const std::optional<std::uint64_t> cached = count_cached_pages(probe.get());
   if (!cached && !facts.statx_reported) {
-    refuse(folder,
-           "whether it caches all the same cannot be seen: the kernel does not show this user the page cache of "
-           "a probe file of its own, and statx does not say");
+    refuse(
+        folder,
+        "whether it caches all the same cannot be seen: the kernel does not show this user the page cache of "
+        "a probe file of its own, and statx does not say");
   }
   if (cached.value_or(0) != 0) {
     refuse(folder, fmt::format("the file system accepts O_DIRECT and caches all the same (pages of a probe "

@@ -27,16 +27,13 @@ void TargetActivity::begin_submit(const Request& request, Clock::Time now) {
     const Place place{request.folder, request.path};
     if (opens) places_[request.file] = place;
     pending_.push_back({request.kind, request.file, request.offset, folder ? place : Place{}, now});
-    submitting_ = true;
   }
+  submitting_.store(true, std::memory_order_relaxed);
   calls_.fetch_add(1, std::memory_order_release);
 }
 
-void TargetActivity::begin_wait() {
-  {
-    const std::scoped_lock lock(mutex_);
-    submitting_ = false;
-  }
+void TargetActivity::begin_wait() noexcept {
+  submitting_.store(false, std::memory_order_relaxed);
   calls_.fetch_add(1, std::memory_order_release);
 }
 
@@ -52,7 +49,7 @@ void TargetActivity::answered(Request::Kind kind, int file, std::uint64_t offset
 std::optional<TargetActivity::Waiting> TargetActivity::waiting_for() const {
   const std::scoped_lock lock(mutex_);
   if (!within_call(calls()) || pending_.empty()) return std::nullopt;
-  const Pending& pending = submitting_ ? pending_.back() : pending_.front();
+  const Pending& pending = submitting_.load(std::memory_order_relaxed) ? pending_.back() : pending_.front();
   const auto file = places_.find(pending.file);
   const bool folder = pending.kind == Request::Kind::kSyncDirectory;
   return Waiting{.kind = pending.kind,

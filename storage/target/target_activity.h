@@ -27,7 +27,7 @@ class TargetActivity {
   };
 
   void begin_submit(const Request& request, Clock::Time now);  // carries a request out, perhaps at once
-  void begin_wait();                                           // blocks until something completes
+  void begin_wait() noexcept;                                  // blocks until something completes
   void end_call() noexcept { calls_.fetch_add(1, std::memory_order_release); }
   void answered(Request::Kind kind, int file, std::uint64_t offset);  // its completion has been delivered
 
@@ -57,10 +57,10 @@ class TargetActivity {
   };
 
   std::atomic<std::uint64_t> calls_{0};
-  mutable std::mutex mutex_;  // held for a few instructions, never over a system call
+  std::atomic<bool> submitting_{false};  // of the call that begins; calls_ publishes it
+  mutable std::mutex mutex_;             // held for a few instructions, never over a system call
   std::deque<Pending> pending_;
   std::map<int, Place> places_;  // by number, of files that are open or being opened
-  bool submitting_ = false;
 };
 
 }  // namespace ckptsim::storage

@@ -63,8 +63,19 @@ class Faults(EndToEnd):
         self.assertFalse((checkpoint(target) / "manifest.json").exists(), "an unfinished checkpoint does not exist")
         self.serves_the_next_run(target)
 
+    def load_failed(self, outcome, target, *words):
+        """The result of a run whose first checkpoint was saved and met the fault as it was read back."""
+        self.one_sentence(outcome, *words)
+        result = json.loads((self.results() / "result.json").read_text())
+        self.assertEqual(result["status"], "failed")
+        self.assertIn(result["failure"], outcome.messages()[0])
+        (saved,) = [each for one in result["passes"] for each in one["checkpoints"]]
+        self.assertIsNone(saved["load"])
+        self.assertEqual(len(self.journal()), 1)
+        self.assertTrue((checkpoint(target) / "manifest.json").exists(), "what was saved is complete")
+
     def serves_the_next_run(self, target):
-        self.run_ok(*TINY, *ONE_PASS, "--target", target)
+        self.run_ok(*TINY, *ONE_PASS, "--target", target, "--set", "checkpoint.fsync=off")
 
     def one_of_three(self, victim, fault, target):
         program = shlex.join([BINARY] + self.command(target, *STALL))

@@ -8,6 +8,8 @@ import errno
 import json
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import time
 import unittest
@@ -46,6 +48,10 @@ OF_THE_JOURNAL = {
     "fsync of the journal fails": (f"fsync {errno.EIO} 2 journal", ["cannot fsync ", "journal.jsonl", "Input/output error"]),
 }
 
+IN_A_LOAD = {
+    "reading a checkpoint back fails": (f"pread {errno.EIO} 30 .pt", ["cannot read ", ".pt at offset ", "Input/output error"]),
+}
+
 NO_FAULTS = {
     "writes are short": "pwrite short 1",
     "writes are interrupted": "pwrite eintr 1",
@@ -53,7 +59,11 @@ NO_FAULTS = {
     "setting the length is interrupted": "ftruncate eintr 1",
     "results are written short": "write short 1",
     "writing results is interrupted": "write eintr 1",
+    "reads are short": "pread short 1 .pt",
+    "reads are interrupted": "pread eintr 1 .pt",
 }
+
+ONE_RANK = ["--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=1"]
 
 
 class IoFaults(Faults):
@@ -68,8 +78,7 @@ class IoFaults(Faults):
         target = self.fresh()
         count = self.folder / "count"
         count.touch()
-        one_rank = ["--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=1"]
-        outcome = self.ckptsim(*self.command(target, *one_rank), prefix=misbehaving(f"fsync {errno.EIO} 5 .pt", count),
+        outcome = self.ckptsim(*self.command(target, *ONE_RANK), prefix=misbehaving(f"fsync {errno.EIO} 5 .pt", count),
                                timeout=60)
         self.failed(outcome, target, "cannot fsync ")
         self.assertEqual(count.stat().st_size, 1)
@@ -78,6 +87,14 @@ class IoFaults(Faults):
         target = self.fresh()
         outcome = self.ckptsim(*self.command(target), prefix=misbehaving(f"fsync {errno.EIO} 53 .pt"), timeout=60)
         self.failed(outcome, target, "cannot fsync ", finished=1)
+
+    def test_a_fault_as_a_checkpoint_is_read_back_keeps_what_was_saved(self):
+        for kind, (fault, words) in IN_A_LOAD.items():
+            with self.subTest(kind):
+                target = self.fresh()
+                outcome = self.ckptsim(*self.command(target, "--load", "each"), prefix=misbehaving(fault), timeout=60)
+                self.load_failed(outcome, target, "rank ", f" on {HOST}: ", *words)
+                self.serves_the_next_run(target)
 
     def test_a_fault_of_the_manifest(self):
         for kind, (fault, words) in OF_THE_MANIFEST.items():
@@ -103,8 +120,19 @@ class IoFaults(Faults):
                 self.assertEqual(self.journal(), [], "not durable is not finished")
                 result = json.loads((self.results() / "result.json").read_text())
                 self.assertEqual(result["status"], "failed")
-                self.assertEqual([one["checkpoints"] for one in result["passes"]], [[]])
+                self.assertEqual(result["passes"], [], "a pass of which nothing was finished has no figures")
                 self.serves_the_next_run(target)
+
+    def test_a_load_that_the_journal_could_not_take_is_not_reported(self):
+        target = self.fresh()
+        outcome = self.ckptsim(*self.command(target, "--load", "each", passes=ONE_PASS),
+                               prefix=misbehaving(f"fsync {errno.EIO} 3 journal"), timeout=60)
+        self.one_sentence(outcome, "cannot fsync ", "journal.jsonl", "Input/output error")
+        self.assertEqual([line["type"] for line in self.journal()], ["checkpoint"])
+        result = json.loads((self.results() / "result.json").read_text())
+        [only] = result["passes"]
+        self.assertIsNone(only["checkpoints"][0]["load"])
+        self.assertIsNone(only["load_average_s"])
 
     def test_a_fault_of_the_journals_first_line_ends_the_run_before_anything_is_written(self):
         target = self.fresh()
@@ -131,7 +159,8 @@ class IoFaults(Faults):
                 target = self.fresh()
                 count = self.folder / "count"
                 count.write_text("")
-                outcome = self.ckptsim(*self.command(target, passes=ONE_PASS), prefix=misbehaving(fault, count), timeout=60)
+                outcome = self.ckptsim(*self.command(target, "--load", "each", passes=ONE_PASS),
+                                       prefix=misbehaving(fault, count), timeout=60)
                 self.assertEqual(outcome.code, 0, outcome.stderr)
                 self.assertGreater(count.stat().st_size, 0, "the call misbehaved")
                 self.assertEqual(digests(checkpoint(target)), wanted)
@@ -149,13 +178,14 @@ class IoFaults(Faults):
         outcome = self.one_of_three(2, f"close {errno.EIO} 5 .pt", target)
         self.failed(outcome, target, "rank ", f" on {HOST}: cannot close ", "Input/output error")
 
+
 @unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
 class RealFaults(EndToEnd):
     """File systems on a loop device that is really taken away."""
 
     @contextlib.contextmanager
     def small_file_system(self, *options):
-        """An ext4 on a loop device over a sparse file on a tmpfs of its own."""
+        """An ext4 on a loop device over a file on a tmpfs of its own."""
         memory, folder = self.target("memory"), self.target("mounted")
         image = memory / "image"
         with contextlib.ExitStack() as stack:
@@ -166,7 +196,9 @@ class RealFaults(EndToEnd):
             stack.callback(self.unmount, memory)
             with image.open("wb") as file:
                 file.truncate(256 << 20)
-            call("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
+            call("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-b", "4096", image)
+            with image.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, 256 << 20)
             call("mount", "-o", ",".join(["loop", *options]), image, folder)
             stack.callback(call, "umount", folder)
             yield folder, image
@@ -177,16 +209,17 @@ class RealFaults(EndToEnd):
             self.assertLess(time.monotonic(), deadline, f"{folder} cannot be unmounted")
             time.sleep(0.05)
 
-    def run_until(self, folder, backend, spoil):
-        """Runs over and over; spoils the file system when a first checkpoint is done."""
+    def run_until(self, folder, backend, spoil, *options, after=1,
+                  passes=("--passes", "1000", "--checkpoints-per-pass", "1")):
+        """Spoils the file system when that many checkpoints are done, and returns what was said."""
         results = self.folder / f"results-{backend}"
-        command = [BINARY, "run", *SMALL, "--passes", "1000", "--checkpoints-per-pass", "1", "--target", str(folder),
-                   "--output", str(results), "--progress", "plain", "--backend", backend]
+        command = [BINARY, "run", *SMALL, *passes, "--target", str(folder), "--output", str(results), "--progress", "plain", "--backend", backend, *options]
         with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
                               env=environment()) as process:
-            process.stderr.readline()
-            spoil()
             try:
+                for _ in range(after):
+                    self.assertIn(" done", process.stderr.readline())
+                spoil(process.pid)
                 stderr = process.communicate(timeout=30)[1]
             finally:
                 process.kill()
@@ -197,33 +230,91 @@ class RealFaults(EndToEnd):
         self.assertEqual(result["status"], "failed")
         self.assertIn(result["failure"], said[0])
         journal = next(results.glob("*/journal.jsonl")).read_text().splitlines()
-        self.assertEqual(len(journal) - 1, sum(len(one["checkpoints"]) for one in result["passes"]))
-        self.assertGreaterEqual(len(journal), 2)
+        finished = [line for line in map(json.loads, journal) if line["type"] == "checkpoint"]
+        self.assertEqual(len(finished), sum(len(one["checkpoints"]) for one in result["passes"]))
+        self.assertGreaterEqual(len(finished), after)
         return said[0]
 
-    def take_blocks(self, image):
-        """A loop device whose file has no room left answers writes with an error of the drive."""
-        size = image.stat().st_size
-        os.truncate(image, 1 << 20)
-        os.truncate(image, size)
-        subprocess.run(["mount", "-o", "remount,size=2m", str(image.parent)], check=True, capture_output=True)
+    def device(self, folder):
+        source = subprocess.run(["findmnt", "-no", "SOURCE", str(folder)], capture_output=True, text=True, check=True)
+        return pathlib.Path(source.stdout.strip()).name
+
+    @contextlib.contextmanager
+    def nothing_in_the_kernel(self, process, folder):
+        """Stopped, with no call under way: one that waits for the journal would be told of an I/O error instead."""
+        def busy():
+            states = []
+            for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+                name, _, rest = (task / "stat").read_text().partition("(")[2].rpartition(")")
+                if not name.startswith("iou-"):  # the kernel's own
+                    states.append(rest.split()[0])
+            in_flight = pathlib.Path(f"/sys/block/{self.device(folder)}/inflight").read_text().split()
+            return set(states) != {"T"} or in_flight != ["0", "0"]
+        os.kill(process, signal.SIGSTOP)
+        deadline = time.monotonic() + 30
+        while busy():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        yield
+        os.kill(process, signal.SIGCONT)
+
+    def take_free_blocks(self, folder, image):
+        """As of a thin volume whose pool is full: what is written keeps its blocks, the rest of the drive has none."""
+        memory = image.parent
+        subprocess.run(["fstrim", str(folder)], check=True, capture_output=True)
+        deadline = time.monotonic() + 30
+        while True:  # what the kernel still writes back takes blocks meanwhile
+            state = os.statvfs(memory)
+            used = (state.f_blocks - state.f_bfree) * state.f_frsize
+            if subprocess.run(["mount", "-o", f"remount,size={used}", str(memory)], capture_output=True).returncode == 0:
+                return
+            self.assertLess(time.monotonic(), deadline)
 
     def test_a_thin_drive_that_has_no_blocks_left_beneath_the_file_system(self):
-        for backend in ("io_uring", "direct", "buffered"):
+        # The call that sends data to the drive is told.
+        for backend, call in (("io_uring", "write"), ("direct", "write"), ("buffered", "fsync")):
             with self.subTest(backend=backend), self.small_file_system("errors=continue") as (folder, image):
-                said = self.run_until(folder, backend, lambda file=image: self.take_blocks(file))
-                self.assertIn(str(folder), said)
-                self.assertRegex(said, "No space left on device|Input/output error|Read-only file system")
+                def spoil(process, folder=folder, image=image):
+                    with self.nothing_in_the_kernel(process, folder):
+                        self.take_free_blocks(folder, image)
+                said = self.run_until(folder, backend, spoil, passes=["--passes", "1", "--checkpoints-per-pass", "8"])
+                self.assertIn(f"cannot {call} {folder}/", said)
+                self.assertIn(": No space left on device; the target filled up during the run, or a thin volume", said)
 
     def test_a_file_system_that_turns_read_only(self):
         for backend in ("io_uring", "direct", "buffered"):
             with self.subTest(backend=backend), self.small_file_system("errors=remount-ro") as (folder, _):
-                device = subprocess.run(["findmnt", "-no", "SOURCE", str(folder)], capture_output=True, text=True,
-                                        check=True).stdout.strip()
-                trigger = pathlib.Path("/sys/fs/ext4") / pathlib.Path(device).name / "trigger_fs_error"
-                said = self.run_until(folder, backend, lambda file=trigger: file.write_text("fault"))
-                self.assertIn(str(folder), said)
-                self.assertRegex(said, "Read-only file system|Input/output error")
+                def spoil(process, folder=folder):
+                    with self.nothing_in_the_kernel(process, folder):
+                        (pathlib.Path("/sys/fs/ext4") / self.device(folder) / "trigger_fs_error").write_text("fault")
+                # Whatever call comes next, of a rank or between two checkpoints.
+                said = self.run_until(folder, backend, spoil)
+                self.assertIn(f" {folder}/", said)
+                self.assertIn(": Read-only file system", said)
+
+    def test_a_drive_that_cannot_read_what_it_wrote(self):
+        for backend in ("io_uring", "direct", "buffered"):
+            with self.subTest(backend=backend), self.small_file_system("commit=300") as (folder, image):
+                def spoil(process, folder=folder, image=image):
+                    with self.nothing_in_the_kernel(process, folder):
+                        self.lose_the_end(image, folder)
+                said = self.run_until(folder, backend, spoil, "--load", "end", after=4,
+                                      passes=["--passes", "1", "--checkpoints-per-pass", "4"])
+                self.assertRegex(said, f"rank [0-7] on {HOST}: cannot read {folder}/[^ ]*\\.pt at offset [0-9]+: Input/output error$")
+                # And verify: what it cannot read is not called wrong.
+                outcome = self.ckptsim("verify", folder, "--backend", backend, "--json")
+                self.assertEqual(outcome.code, 4, outcome.stderr)
+                verified = json.loads(outcome.stdout)["checkpoints"]
+                self.assertEqual(sum(one["wrong_files"] for one in verified), 0)
+                self.assertEqual({finding["kind"] for one in verified for finding in one["findings"]}, {"read_error"})
+
+    def lose_the_end(self, image, folder):
+        """A loop device answers reads beyond the end of its file with EIO. Half the data files begin there."""
+        begins = []
+        for file in folder.rglob("*.pt"):
+            map_of_it = subprocess.run(["filefrag", "-v", str(file)], capture_output=True, text=True, check=True).stdout
+            begins.append(int(re.search(r"^ +0: +0\.\. +\d+: +(\d+)\.\.", map_of_it, re.MULTILINE)[1]))
+        os.truncate(image, sorted(begins)[len(begins) // 2] * 4096)
 
     def test_a_limit_on_file_sizes_is_an_error_of_every_backends_write(self):
         for backend in ("io_uring", "direct", "buffered"):

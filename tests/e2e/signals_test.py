@@ -18,18 +18,21 @@ class Signals(EndToEnd):
     output = "results"
 
     @contextlib.contextmanager
-    def started(self, *arguments, processes=None, prefix=(), lines=2, settings=FOREVER):
+    def started(self, *arguments, processes=None, prefix=(), lines=2, settings=FOREVER, inner=()):
         """A run that has finished `lines` checkpoints. Under mpirun each rank's process leaves its number in pidN."""
         command = [*prefix, BINARY, "run", *SMALL, *settings, "--target", str(self.target()), "--output",
                    str(self.folder / self.output), "--progress", "plain", *arguments]
         if processes:
             script = f'echo $$ > {self.folder}/pid$OMPI_COMM_WORLD_RANK; exec "$@"'
-            command = [*mpirun(processes), "sh", "-c", script, "ckptsim", *command]
+            command = [*mpirun(processes), "sh", "-c", script, "ckptsim", *inner, *command]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
                               start_new_session=True) as process:
             try:
                 for _ in range(lines):
-                    self.assertIn(" done", process.stderr.readline())
+                    line = process.stderr.readline()
+                    if " removing the earlier run" in line:
+                        line = process.stderr.readline()
+                    self.assertIn(" done", line)
                 yield process
             finally:
                 if process.poll() is None:  # the test has failed: nothing may go on writing
@@ -125,6 +128,32 @@ class Signals(EndToEnd):
             process.send_signal(signal.SIGINT)
             result = self.ends(process, name="SIGINT")
         self.assertEqual({one["warmup"] for one in result["passes"]}, {True})
+
+    def test_while_an_earlier_run_is_removed_the_rest_of_it_stays(self):
+        # A file a tenth of a second: the whole would take most of a minute.
+        files = checkpoint(self.target())
+        prefix = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
+                  "inject=unlinkat:delay_enter=100000:when=3+"]
+        self.run_ok(*SMALL, "--passes", "1", "--checkpoints-per-pass", "1", "--target", self.target())
+        for processes, rank in ((None, 0), (3, 2)):
+            self.output = f"removal-{processes}"
+            with self.subTest(self.output), self.started(prefix=[] if processes else prefix, processes=processes, lines=0,
+                                                         inner=prefix if processes else []) as process:
+                self.assertEqual(process.stderr.readline(), "ckptsim: removing the earlier run\n")
+                self.wait_until(lambda: not (files / "manifest.json").exists())
+                if processes:
+                    program = self.traced(self.rank_process(rank))
+                else:
+                    program = self.traced(process.pid)
+                os.kill(program, signal.SIGTERM)
+                result = self.ends(process, "0 finished checkpoints are kept", name="SIGTERM")
+                self.assertEqual(result["passes"], [])
+            self.assertGreater(len(list(files.rglob("*.pt"))), 100)
+            (files / "manifest.json").write_text("{}")  # seen to go again
+
+    @staticmethod
+    def traced(strace):
+        return int(pathlib.Path(f"/proc/{strace}/task/{strace}/children").read_text().split()[0])
 
     def wait_until(self, condition, seconds=30):
         end = time.monotonic() + seconds

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from fault_support import Faults, HOST, ONE_PASS, STALL, misbehaving
+from fault_support import Faults, HOST, ONE_PASS, STALL, TINY, misbehaving
 from support import BINARY, commands_with, environment, mpirun
 
 HANGS = {
@@ -17,6 +17,15 @@ HANGS = {
     "closing a file gets no answer": ("close hang 5 .pt", ["while it was closing ", ".pt (since "]),
     "setting the length gets no answer": ("ftruncate hang 3", ["while it was setting the length of ", ".pt (since "]),
     "fsync of the folder gets no answer": ("fsync hang 1 checkpoint_01$", ["while it was in fsync of ", "checkpoint_01 (since "]),
+}
+
+OF_A_READER = {
+    "reading a checkpoint back gets no answer": ("pread hang 5 .pt", ["while it was reading ", ".pt at offset "]),
+}
+
+OF_VERIFY = {
+    "verify gets no answer": ("pread hang 5 .pt", ["while it was reading ", ".pt at offset ", "--stall-seconds"]),
+    "verify gets no manifest": ("open hang 1 manifest.json", ["while it was reading the manifest in ", "--stall-seconds"]),
 }
 
 OF_THE_MAIN_THREAD = {
@@ -33,6 +42,30 @@ class Stalls(Faults):
                 target = self.fresh()
                 outcome = self.ckptsim(*self.command(target, *STALL), prefix=misbehaving(fault), timeout=60)
                 self.failed(outcome, target, "rank ", f" on {HOST}: no answer for 2 s ", *words)
+
+    def test_a_drive_that_does_not_answer_reads(self):
+        for kind, (fault, words) in OF_A_READER.items():
+            with self.subTest(kind):
+                target = self.fresh()
+                outcome = self.ckptsim(*self.command(target, *STALL, "--load", "each"), prefix=misbehaving(fault), timeout=60)
+                self.load_failed(outcome, target, "rank ", f" on {HOST}: no answer for 2 s ", *words)
+                self.serves_the_next_run(target)
+
+    def test_a_drive_that_does_not_answer_verify(self):
+        target = self.fresh()
+        self.run_ok(*TINY, *ONE_PASS, "--target", target)
+        for kind, (fault, words) in OF_VERIFY.items():
+            for processes in (None, 3):
+                with self.subTest(kind, processes=processes):
+                    verify = ["verify", target, "--backend", "direct", "--stall-seconds", "2"]
+                    outcome = self.ckptsim(*verify, prefix=misbehaving(fault), processes=processes, timeout=60)
+                    self.assertEqual(outcome.code, 4, outcome.stderr)
+                    self.assertGreaterEqual(len(outcome.messages()), 1, outcome.stderr)
+                    for word in (f"on {HOST}: no answer for 2 s ", *words):
+                        self.assertIn(word, outcome.messages()[0])
+                    self.assertEqual(outcome.stdout, "")
+                    self.gone(target)
+        self.assertEqual(self.ckptsim("verify", target).code, 0)
 
     def test_a_drive_that_answers_the_main_thread_no_more(self):
         # Nobody is left to write result.json: the journal has what was measured.

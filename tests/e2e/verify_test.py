@@ -12,7 +12,7 @@ import unittest
 import zlib
 
 import support
-from support import BINARY, SCRATCH, EndToEnd, digests, environment
+from support import BINARY, SCRATCH, EndToEnd, digests, environment, mpirun
 
 FAST = ["--set", "checkpoint.fsync=off"]
 RUN = "llama3.1-8b-tp1pp1"
@@ -448,6 +448,45 @@ class Processes(Verify):
         outcome = self.ckptsim("verify", self.folder / "none", processes=3)
         self.assertEqual(outcome.code, 3)
         self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+
+
+class Interrupted(Verify):
+    def told_to_end(self, number, processes=None, rank=0):
+        """Verifies with reads of a second each, and tells one process to end once some were begun."""
+        target = self.written(checkpoints=2)
+        slow = ["strace", "-ff", "-qq", "-o", str(self.folder / "reads"), "-e", "trace=pread64", "-e",
+                "inject=pread64:delay_enter=1000000"]
+        for path in target.rglob("*.pt"):  # of nothing else, libraries for example
+            slow += ["-P", str(path)]
+        script = f'echo $$ > {self.folder}/pid${{OMPI_COMM_WORLD_RANK:-0}}; exec "$@"'
+        command = [*(mpirun(processes) if processes else []), *slow, "sh", "-c", script, "ckptsim", BINARY, "verify",
+                   str(target), "--backend", "direct", "--progress", "none"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+                              start_new_session=True) as process:
+            try:
+                while sum(log.read_text().count("pread64") for log in self.folder.glob("reads.*")) < 4:
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                os.kill(int((self.folder / f"pid{rank}").read_text()), number)
+                stdout, stderr = process.communicate(timeout=60)
+            finally:
+                if process.poll() is None:  # the test has failed
+                    os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertEqual(stdout, "")
+        self.assertEqual([line for line in stderr.splitlines() if line.startswith("ckptsim: ")],
+                         [f"ckptsim: interrupted by {number.name}; 0 of 2 checkpoints had been verified"])
+
+    def test_a_signal_ends_it_within_a_block(self):
+        self.told_to_end(signal.SIGINT)
+
+    def test_a_signal_to_any_process_ends_all(self):
+        for rank in (0, 2):
+            with self.subTest(rank):
+                for log in self.folder.glob("reads.*"):
+                    log.unlink()
+                shutil.rmtree(self.folder / "results", ignore_errors=True)
+                self.told_to_end(signal.SIGTERM, processes=3, rank=rank)
 
 
 if __name__ == "__main__":

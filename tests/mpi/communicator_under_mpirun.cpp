@@ -1,5 +1,7 @@
 // Run by ctest under mpirun with several processes: each checks what it must see, and any that does not makes
 // the job fail.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -89,14 +91,56 @@ void check_agreement(Communicator& communicator) {
   }
 }
 
+// Process 0 enters the barrier only when every other process has done something within it.
+void check_work_while_waiting(Communicator& communicator) {
+  int told = 0;
+  if (communicator.process() == 0) {
+    std::set<int> heard;
+    while (heard.size() + 1 < static_cast<std::size_t>(communicator.processes())) {
+      if (const auto message = communicator.poll(); message.has_value() && message->value == 77)
+        heard.insert(message->process);
+    }
+  } else {
+    communicator.while_waiting([&] {
+      if (told++ == 0) communicator.post(0, {.process = communicator.process(), .value = 77});
+    });
+  }
+  communicator.barrier();
+  communicator.while_waiting({});
+  expect(communicator.process() == 0 || told > 0, "work is done while waiting", communicator);
+  const int before = told;
+  communicator.barrier();
+  expect(told == before, "and none when it was taken back", communicator);
+}
+
+// What the work throws leaves the collective, and abort() ends them all: process 0 never comes.
+void leave_a_collective(Communicator& communicator) {
+  if (communicator.process() == 0) {
+    for (;;)
+      pause();
+  }
+  if (communicator.process() == 1) {
+    communicator.while_waiting([] { throw RunFailure(ExitCode::kInputOutput, "silent", Leaving::kAbort); });
+  }
+  try {
+    communicator.barrier();
+  } catch (const RunFailure& failure) {
+    expect(failure.leaving() == Leaving::kAbort, "as it was thrown", communicator);
+    communicator.abort(static_cast<int>(failure.code()));
+  }
+  expect(false, "nobody passes the barrier", communicator);
+}
+
 }  // namespace
 
-int main() {
+int main(int argument_count, char** arguments) {
   const auto communicator = make_communicator();
   expect(communicator->processes() == 4, "mpirun -np 4", *communicator);
+  if (argument_count > 1 && std::string(arguments[1]) == "leave") leave_a_collective(*communicator);
   check_collectives(*communicator);
   check_side_messages(*communicator);
   check_agreement(*communicator);
+  check_work_while_waiting(*communicator);
   communicator->barrier();
   return 0;
 }

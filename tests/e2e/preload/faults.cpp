@@ -3,12 +3,12 @@
 //
 // CKPTSIM_FAULT is "CALL HOW FIRST [PATH]": from the FIRST-th call on (1, 2, ... of the whole process; of
 // those on paths that contain PATH, or end with it where it ends with $), every one is
-//   short   carried out for one page of what it asked for (pwrite and write alone)
+//   short   carried out for one page of what it asked for (pwrite, write and pread alone)
 //   eintr   interrupted once, and carried out when it is tried again
 //   hang    never carried out
 //   lost    said to be done and not carried out (ftruncate alone)
 //   a number: not carried out, with this errno
-// CALL: pwrite, write, fsync, open (also openat), ftruncate, close, rename (also renameat). Where
+// CALL: pwrite, write, pread, fsync, open (also openat), ftruncate, close, rename (also renameat). Where
 // CKPTSIM_FAULT_COUNT names a file, a byte is added to it for every call that misbehaved.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -110,6 +110,12 @@ ssize_t pwrite(int descriptor, const void* data, std::size_t count, off_t offset
   if (refused("pwrite", descriptor) != 0) return -1;
   return next<ssize_t(int, const void*, std::size_t, off_t)>("pwrite")(
       descriptor, data, shortened("pwrite", descriptor, count), offset);
+}
+
+ssize_t pread(int descriptor, void* data, std::size_t count, off_t offset) {
+  if (refused("pread", descriptor) != 0) return -1;
+  return next<ssize_t(int, void*, std::size_t, off_t)>("pread")(
+      descriptor, data, shortened("pread", descriptor, count), offset);
 }
 
 ssize_t write(int descriptor, const void* data, std::size_t count) {

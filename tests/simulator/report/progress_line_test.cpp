@@ -48,6 +48,21 @@ TEST_F(ProgressLineTest, SaysWhenItReadsBackAndCountsThatTimeToo) {
       << text();
 }
 
+TEST_F(ProgressLineTest, SaysThatItRemovesAndClearsThatWhenItEnds) {
+  {
+    ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
+    line.begin_removal("the earlier run");
+    EXPECT_EQ(text(), "\rremoving the earlier run\x1b[K");
+  }
+  EXPECT_EQ(text(), "\rremoving the earlier run\x1b[K\r\x1b[K");
+}
+
+TEST_F(ProgressLineTest, HasALineForARemovalToo) {
+  ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
+  line.begin_removal("the earlier run");
+  EXPECT_EQ(text(), "ckptsim: removing the earlier run\n");
+}
+
 TEST_F(ProgressLineTest, HasALineForEachLoadToo) {
   ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
   line.begin_run(1, 1, 1);

@@ -55,5 +55,21 @@ TEST(Interruption, IsAgreedOnAsAFailureOfAllProcesses) {
   }
 }
 
+TEST(Interruption, WorkInStepsIsLeftAtTheNextLook) {
+  const auto alone = make_serial_communicator();
+  Interruption interruption;
+  int steps = 0;
+  const auto three_steps = [&](const Look& look) {
+    for (int step = 0; step < 3; ++step) {
+      look();
+      if (++steps == 5) interruption.ask(SIGTERM);
+    }
+  };
+  together_until_asked(*alone, interruption, ExitCode::kInputOutput, three_steps);
+  EXPECT_EQ(steps, 3);
+  EXPECT_THROW(together_until_asked(*alone, interruption, ExitCode::kInputOutput, three_steps), RunFailure);
+  EXPECT_EQ(steps, 5);
+}
+
 }  // namespace
 }  // namespace ckptsim::simulator

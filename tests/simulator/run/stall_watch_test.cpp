@@ -54,5 +54,29 @@ TEST(StallWatch, WithoutALimitNothingIsTooLong) {
   EXPECT_FALSE(watch.stalled(0, 1));
 }
 
+storage::Request fsync_of(int file) {
+  storage::Request request;
+  request.kind = storage::Request::Kind::kSync;
+  request.file = file;
+  return request;
+}
+
+TEST(StallWatch, FindsACallThatDoesNotReturnAndNoneThatIsMade) {
+  VirtualClock clock;
+  StallWatch watch(seconds(2), clock, 1);
+  storage::TargetActivity activity;
+  EXPECT_FALSE(watch.stalled_call(0, activity).has_value());
+  pass(clock, watch, seconds(3));
+  EXPECT_FALSE(watch.stalled_call(0, activity).has_value()) << "busy with its own work";
+  activity.begin_submit(fsync_of(1), clock.now());
+  EXPECT_FALSE(watch.stalled_call(0, activity).has_value());
+  pass(clock, watch, seconds(2));
+  const auto waiting = watch.stalled_call(0, activity);
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(waiting->kind, storage::Request::Kind::kSync);
+  activity.end_call();
+  EXPECT_FALSE(watch.stalled_call(0, activity).has_value()) << "it has returned after all";
+}
+
 }  // namespace
 }  // namespace ckptsim::simulator

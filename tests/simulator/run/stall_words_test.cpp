@@ -8,6 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -28,6 +29,15 @@ TEST(StallWords, OfCallsWithoutAnOffset) {
                      milliseconds(500), seconds(1));
   EXPECT_THAT(words, StartsWith("no answer for 0.5 s while it was in fsync of /mnt/a.pt (since "));
   EXPECT_THAT(words, Not(HasSubstr("offset")));
+}
+
+TEST(StallWords, AdviseToRaiseWhatSetsTheLimit) {
+  const storage::TargetActivity::Waiting waiting{
+      .kind = storage::Request::Kind::kRead, .path = "/mnt/a.pt", .since = {}};
+  EXPECT_THAT(stall_sentence(waiting, seconds(1), seconds(1), "--stall-seconds"),
+              AllOf(HasSubstr("or raise --stall-seconds if"), Not(HasSubstr("storage."))));
+  EXPECT_THAT(hang_sentence("reading a manifest", seconds(1), "--stall-seconds"),
+              AllOf(HasSubstr("or raise --stall-seconds if"), Not(HasSubstr("storage."))));
 }
 
 TEST(StallWords, NameTheRanksAndHostOfASilentProcess) {

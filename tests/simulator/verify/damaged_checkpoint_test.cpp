@@ -223,7 +223,8 @@ TEST(DamagedFiles, OfAnotherPassCheckpointOrNameAreFound) {
   EXPECT_EQ(checkpoint.verified().checkpoints.at(0).wrong_files, 2U);
   for (const Finding& finding : findings(checkpoint)) {
     if (finding.kind == "too_short" || finding.kind == "too_long") continue;  // they are of two sizes
-    EXPECT_EQ(finding.words, finding.file == "a.pt" ? "holds the content of b.pt" : "holds the content of a.pt");
+    EXPECT_EQ(finding.words,
+              finding.file == "a.pt" ? "holds the content of b.pt" : "holds the content of a.pt");
   }
 }
 
@@ -344,9 +345,10 @@ TEST(Parts, ThatAreElsewhereAreNamed) {
               ::testing::ElementsAre("small, pass 1, checkpoint 1: part 2 of 2"));
   const auto communicator = make_serial_communicator();
   Progress progress;
+  Interruption interruption;
   const VerifyResult both = verify(
       *communicator, {.folders = {first.target().string(), second.target().string()}, .backend = "buffered"},
-      progress);
+      progress, interruption);
   EXPECT_THAT(both.missing_parts, ::testing::IsEmpty());
   EXPECT_EQ(both.checkpoints.size(), 2U);
 }

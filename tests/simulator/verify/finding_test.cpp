@@ -40,11 +40,13 @@ TEST(Finding, SaysHowFewBytesDiffer) {
   Finding finding = example();
   finding.expected = "3f 00";
   finding.found = "7f 01";
-  EXPECT_THAT(headline(finding), ::testing::HasSubstr("4105 differ (7f 01 instead of 3f 00), in the payload"));
+  EXPECT_THAT(headline(finding),
+              ::testing::HasSubstr("4105 differ (7f 01 instead of 3f 00), in the payload"));
   finding.bytes = finding.wrong_bytes = 1;
   finding.expected = "3f";
   finding.found = "7f";
-  EXPECT_THAT(headline(finding), ::testing::HasSubstr("byte 4096 differs (7f instead of 3f), in the payload"));
+  EXPECT_THAT(headline(finding),
+              ::testing::HasSubstr("byte 4096 differs (7f instead of 3f), in the payload"));
 }
 
 TEST(Finding, SaysWhatElseIsWrong) {
