@@ -43,6 +43,13 @@ const Layout& layout_named(std::string_view name) {
 
 }  // namespace
 
+std::vector<std::string_view> layout_names() {
+  std::vector<std::string_view> names;
+  for (const Layout& layout : kLayouts)
+    names.push_back(layout.name);
+  return names;
+}
+
 std::vector<CheckpointFile> files_of_rank(const models::Transformer& model,
                                           const models::TrainingState& state, const Topology& topology,
                                           std::string_view layout, double scale, std::int64_t rank) {

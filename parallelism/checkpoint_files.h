@@ -25,6 +25,10 @@ struct CheckpointFile {
   bool run_state = false;
 };
 
+// All layouts there are. Every file name that one of them gives has to be one that storage recognises
+// (storage/target/data_file_name.h), or no run could write over or remove its files.
+[[nodiscard]] std::vector<std::string_view> layout_names();
+
 // The files of one rank in the order in which it writes them; empty for a rank that writes nothing (dp > 0
 // where neither weights nor optimizer state are sliced). Throws ConfigError for a layout other than
 // "deepspeed" (pointer "/checkpoint/layout"), for a scale that is not a number above 0 ("/scale"), and like

@@ -16,6 +16,7 @@
 #include "simulator/report/progress_line.h"
 #include "simulator/report/verify_report.h"
 #include "simulator/verify/verify.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::cli {
 namespace {
@@ -49,7 +50,7 @@ void print_result(const simulator::VerifyResult& result, const VerifyOptions& op
   print(options.format.json ? simulator::verify_json(result)
                             : simulator::verify_report(result, options.format.table()));
   const std::string summary = simulator::verify_summary(result);
-  if (!summary.empty()) fmt::print(stderr, "ckptsim: {}\n", summary);
+  if (!summary.empty()) fmt::print(stderr, "ckptsim: {}\n", storage::printable(summary));
 }
 
 // Process 0 knows the result; all processes end with its exit code.
@@ -71,14 +72,14 @@ int verify_command(const VerifyOptions& options) {
   try {
     return verify_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
-    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
+    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
     // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
     // launcher end them.
     if (communicator->processes() == 1) throw;
     fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
-               error.what());
+               storage::printable(error.what()));
     std::_Exit(static_cast<int>(ExitCode::kInputOutput));
   }
 }

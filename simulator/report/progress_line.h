@@ -22,7 +22,11 @@ class ProgressLine final : public Progress {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   [[nodiscard]] bool wanted() const override { return style_ == ProgressStyle::kLine; }
-  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) override;
+  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads,
+                 std::uint64_t finished, std::uint64_t loaded) override;
+  // What a message from another thread begins with, so that it has a line of its own. From any thread.
+  [[nodiscard]] const char* line_start() const { return style_ == ProgressStyle::kLine ? "\r\x1b[K" : ""; }
+
   void begin_removal(std::string_view what) override;
   void begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) override;
   void written(std::uint64_t bytes_of_this_checkpoint) override;
@@ -42,6 +46,7 @@ class ProgressLine final : public Progress {
   std::uint64_t checkpoints_ = 0;
   std::uint64_t checkpoint_bytes_ = 0;
   std::uint64_t loads_ = 0;
+  std::uint64_t before_ = 0;  // written and read by an interrupted run, in checkpoints
   std::uint64_t finished_ = 0;
   std::uint64_t finished_loads_ = 0;
   bool loading_ = false;

@@ -44,6 +44,7 @@ Json to_json(const VerifiedCheckpoint& checkpoint) {
           {"checkpoint", checkpoint.checkpoint},
           {"part", checkpoint.part},
           {"parts", checkpoint.parts},
+          {"complete", checkpoint.complete},
           {"files", checkpoint.files},
           {"file_bytes", checkpoint.file_bytes},
           {"uncompared_files", checkpoint.uncompared_files},

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "simulator/report/verify_notes.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
 namespace {
 
 std::string result_words(const VerifiedCheckpoint& checkpoint) {
   if (checkpoint.is_wrong()) return checkpoint.has_read_error() ? "WRONG, and not all readable" : "WRONG";
-  return checkpoint.has_read_error() ? "cannot be read" : "right";
+  if (checkpoint.has_read_error()) return "cannot be read";
+  return checkpoint.complete ? "right" : "right, incomplete";
 }
 
 double gb_per_s(const VerifiedCheckpoint& checkpoint) {
@@ -26,11 +28,11 @@ std::string plural(std::uint64_t count, const std::string& one) {
 std::string details(const VerifiedCheckpoint& checkpoint, std::size_t most) {
   if (checkpoint.findings.empty()) return {};
   std::string text =
-      fmt::format("\n{}: {} in {} not right\n", checkpoint.path, plural(checkpoint.wrong_bytes, "byte"),
-                  plural(checkpoint.wrong_files, "file"));
+      fmt::format("\n{}: {} in {} not right\n", storage::printable(checkpoint.path),
+                  plural(checkpoint.wrong_bytes, "byte"), plural(checkpoint.wrong_files, "file"));
   const std::size_t shown = std::min(most, checkpoint.findings.size());
   for (std::size_t i = 0; i < shown; ++i)
-    text += "  " + sentence(checkpoint.findings[i]) + "\n";
+    text += "  " + storage::printable(sentence(checkpoint.findings[i])) + "\n";
   const std::uint64_t more = checkpoint.findings.size() - shown + checkpoint.more_ranges;
   if (more > 0) text += fmt::format("  and {} more\n", more);
   return text;
@@ -52,13 +54,21 @@ std::string absences(const VerifyResult& result) {
     parts.push_back(fmt::format("{} {} incomplete ({})", plural(result.incomplete.size(), "checkpoint"),
                                 result.incomplete.size() == 1 ? "is" : "are", result.incomplete.front()));
   if (result.all && !result.missing_parts.empty())
-    parts.push_back(
-        fmt::format("{} {} not in the folders named ({})", plural(result.missing_parts.size(), "part"),
-                    result.missing_parts.size() == 1 ? "is" : "are", result.missing_parts.front()));
+    parts.push_back(fmt::format(
+        "{} {} parts that are in no folder named ({})", plural(result.missing_parts.size(), "checkpoint"),
+        result.missing_parts.size() == 1 ? "lacks" : "lack", result.missing_parts.front()));
   parts.insert(parts.end(), result.not_verified.begin(), result.not_verified.end());
   if (parts.empty()) return {};
   return fmt::format("{}; all else is right ({})", fmt::join(parts, "; "),
                      plural(result.checkpoints.size(), "checkpoint"));
+}
+
+// Of a result whose exit code says so, with nothing wrong.
+std::string no_complete_checkpoint(const VerifyResult& result) {
+  std::string text = "no complete checkpoint is in the folders named, and what is there is right";
+  if (!result.missing_parts.empty()) text += ": " + result.missing_parts.front();
+  if (result.missing_parts.size() > 1) text += fmt::format("; and {} more", result.missing_parts.size() - 1);
+  return text;
 }
 
 }  // namespace
@@ -74,9 +84,9 @@ Table verify_table(const VerifyResult& result) {
   table.columns.push_back({"result", false});
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints) {
     std::vector<std::string> row = {
-        checkpoint.path, checkpoint.name.empty()
-                             ? std::string("-")
-                             : fmt::format("{}{}", checkpoint.warmup ? "warm-up " : "", checkpoint.pass)};
+        storage::printable(checkpoint.path),
+        checkpoint.name.empty() ? std::string("-")
+                                : fmt::format("{}{}", checkpoint.warmup ? "warm-up " : "", checkpoint.pass)};
     if (parts) row.push_back(fmt::format("{} of {}", checkpoint.part, checkpoint.parts));
     row.push_back(fmt::format("{}", checkpoint.files + checkpoint.uncompared_files));
     row.push_back(fmt::format("{}", checkpoint.file_bytes + checkpoint.uncompared_bytes));
@@ -94,14 +104,15 @@ std::string verify_report(const VerifyResult& result, TableFormat format, std::s
   if (format == TableFormat::kCsv) return text;
   std::string notes;
   if (!result.incomplete.empty())
-    notes += fmt::format("Incomplete, skipped: {} ({})\n", result.incomplete.size(),
-                         fmt::join(result.incomplete, ", "));
-  for (const std::string& part : result.missing_parts)
-    notes += fmt::format("Not in the folders named: {}\n", part);
+    notes += storage::printable(fmt::format("Incomplete, skipped: {} ({})", result.incomplete.size(),
+                                            fmt::join(result.incomplete, ", "))) +
+             "\n";
+  for (const std::string& parts : result.missing_parts)
+    notes += storage::printable(fmt::format("Incomplete: {}", parts)) + "\n";
   for (const std::string& reason : result.not_verified)
-    notes += fmt::format("Not verified: {}\n", reason);
+    notes += storage::printable(fmt::format("Not verified: {}", reason)) + "\n";
   for (const std::string& note : reading_notes(result))
-    notes += note + "\n";
+    notes += storage::printable(note) + "\n";
   if (!notes.empty()) text += "\n" + notes;
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
     text += details(checkpoint, most);
@@ -127,7 +138,11 @@ std::string verify_summary(const VerifyResult& result) {
       first_path = checkpoint.path;
     }
   }
-  if (first == nullptr) return absences(result);
+  if (first == nullptr) {
+    const std::string absent = absences(result);
+    return absent.empty() && result.exit_code() == ExitCode::kUnsuitable ? no_complete_checkpoint(result)
+                                                                         : absent;
+  }
   if (wrong == 0) {
     return fmt::format("{} could not be read, and nothing else is wrong; first {}/{}",
                        plural(unreadable, "byte"), first_path, headline(*first));

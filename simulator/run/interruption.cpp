@@ -110,12 +110,14 @@ void together_until_asked(Communicator& communicator, Interruption& interruption
   stop_where_asked(communicator, interruption);
 }
 
-std::string interruption_words(int signal) {
+std::string interruption_words(int signal, bool launched) {
   switch (signal) {
     case SIGINT:
       return "interrupted by SIGINT";
     case SIGTERM:
-      return "interrupted by SIGTERM";
+      return launched ? "interrupted by SIGTERM, which mpirun sends when it is stopped and when one of its "
+                        "processes ends; its own message says which"
+                      : "interrupted by SIGTERM";
     case SIGHUP:
       return "interrupted by SIGHUP";
     default:

@@ -52,7 +52,8 @@ using Look = std::function<void()>;
 void together_until_asked(Communicator& communicator, Interruption& interruption, ExitCode system_code,
                           const std::function<void(const Look& look)>& work);
 
-// "interrupted by SIGTERM"; by number where the signal has no name here.
-[[nodiscard]] std::string interruption_words(int signal);
+// "interrupted by SIGTERM"; by number where the signal has no name here. `launched`: by mpirun, whose SIGTERM
+// need not be anybody's wish.
+[[nodiscard]] std::string interruption_words(int signal, bool launched = launcher_of_environment().present);
 
 }  // namespace ckptsim::simulator

@@ -29,7 +29,8 @@ LoadResult summarise_load(std::vector<RankLoad> ranks, std::int64_t barrier_to_b
   std::vector<double> durations;
   double idle_ns = 0;
   double read_ns = 0;
-  for (const RankLoad& rank : ranks) {
+  for (RankLoad& rank : ranks) {
+    rank.cpu_wait_ns = std::min(rank.cpu_wait_ns, rank.duration_ns);  // as in summarise_save()
     load.payload_bytes += rank.payload_bytes;
     load.file_bytes += rank.file_bytes;
     load.cached_bytes_before = sum(load.cached_bytes_before, rank.cached_bytes_before);

@@ -33,8 +33,9 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
 void Passes::write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded) {
   const auto per_pass = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
   const std::uint64_t end = checkpoints_of(config_.checkpoint, result_.effective.checkpoints_per_pass);
-  progress_.begin_run(end - ordinal, result_.plan.file_bytes,
-                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass) - loaded);
+  progress_.begin_run(end, result_.plan.file_bytes,
+                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass), ordinal,
+                      loaded);
   ordinal_ = ordinal;
   // Interrupted between a checkpoint and its load.
   if (means_.loading->each() && loaded < ordinal) load_last();
@@ -72,8 +73,8 @@ void Passes::write_next(bool redone) {
   const Position position = position_of(ordinal_, config_.checkpoint, result_.effective.checkpoints_per_pass);
   PassResult& pass = begin_pass(position);
   const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
-  stop_where_asked(communicator_, interruption_);
   const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::save_task(ordinal_));
+  stop_where_asked(communicator_, interruption_);  // watched: nobody else notices one that never comes
   CheckpointResult checkpoint = save_checkpoint(position);
   checkpoint.pause_ns = pause_ns;
   checkpoint.redone = redone;
@@ -102,10 +103,10 @@ bool Passes::in_first_pass() const {
 }
 
 void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
+  const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
   stop_where_asked(communicator_, interruption_);
   CheckpointResult& saved = pass.checkpoints[index];
   progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
-  const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
   saved.load =
       means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
   try {

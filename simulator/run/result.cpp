@@ -143,7 +143,10 @@ SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_b
   save.barrier_to_barrier_ns = barrier_to_barrier_ns;
   std::vector<double> durations;
   durations.reserve(ranks.size());
-  for (const RankSave& rank : ranks) {
+  for (RankSave& rank : ranks) {
+    // The scheduler's count is read a little before the clock starts and a little after it stops, and on a
+    // crowded host a thread waits there as well: no rank waited longer than its checkpoint took.
+    rank.cpu_wait_ns = std::min(rank.cpu_wait_ns, rank.duration_ns);
     save.payload_bytes += rank.payload_bytes;
     save.file_bytes += rank.file_bytes;
     // Ranks that hold nothing (ZeRO 0, data-parallel copies) are no measure of a typical rank.

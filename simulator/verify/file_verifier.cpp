@@ -121,11 +121,10 @@ class Comparison {
     }
   }
 
-  // Goes on to the end of what the file should be, for its CRCs.
-  const torch::FileDigest& digest() {
-    while (!stream_.finished())
-      (void)stream_.read(piece_);
-    return stream_.digest();
+  // Of the file as it should be; none where the one that was found ended before. What is missing is not made:
+  // a manifest can claim more bytes than anybody could wait for.
+  [[nodiscard]] const torch::FileDigest* digest() const {
+    return stream_.finished() ? &stream_.digest() : nullptr;
   }
 
   [[nodiscard]] const DifferenceFinder& differences() const { return differences_; }

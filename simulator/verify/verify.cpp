@@ -13,7 +13,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "simulator/communicator/packing.h"
@@ -21,6 +20,7 @@
 #include "simulator/run/hang_guard.h"
 #include "simulator/run/stall_watch.h"
 #include "simulator/run/stall_words.h"
+#include "simulator/verify/checkpoint_parts.h"
 #include "simulator/verify/checkpoint_search.h"
 #include "simulator/verify/examination.h"
 #include "simulator/verify/reading_threads.h"
@@ -87,7 +87,7 @@ class Verification {
     for (ordinal_ = 0; ordinal_ < count; ++ordinal_)
       one_checkpoint(complete_[ordinal_]);
     progress_.end_run();
-    find_missing_parts();
+    judge_parts();
     return std::move(result_);
   }
 
@@ -190,14 +190,13 @@ class Verification {
       checkpoint.checkpoint = manifest.checkpoint;
       checkpoint.part = manifest.part.part;
       checkpoint.parts = manifest.part.parts;
-      seen_parts_[{manifest.name, manifest.warmup, manifest.pass, manifest.checkpoint, manifest.part.parts}]
-          .insert(manifest.part.part);
+      parts_.add(result_.checkpoints.size() - 1, checkpoint.path, manifest);
       checkpoint.files += manifest.files.size();
       for (const ManifestFile& file : manifest.files)
         checkpoint.file_bytes += file.file_bytes;
     }
     // The others are as large, nearly always.
-    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0);
+    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0, 0, 0);
     progress_.begin_checkpoint(checkpoint.pass, checkpoint.warmup, checkpoint.checkpoint);
   }
 
@@ -318,19 +317,11 @@ class Verification {
     checkpoint.wrong_files = wrong.size();
   }
 
-  void find_missing_parts() {
-    for (const auto& [key, parts] : seen_parts_) {
-      const auto& [name, warmup, pass, checkpoint, count] = key;
-      for (std::uint64_t part = 1; part <= count; ++part) {
-        if (parts.contains(part)) continue;
-        result_.missing_parts.push_back(fmt::format("{}, {} {}, checkpoint {}: part {} of {}", name,
-                                                    warmup ? "warm-up" : "pass", pass, checkpoint, part,
-                                                    count));
-      }
-    }
+  void judge_parts() {
+    for (std::size_t i = 0; i < result_.checkpoints.size(); ++i)
+      result_.checkpoints[i].complete = parts_.complete(i);
+    result_.missing_parts = parts_.missing();
   }
-
-  using PartsKey = std::tuple<std::string, bool, std::int64_t, std::int64_t, std::uint64_t>;
 
   Communicator& communicator_;
   const VerifyRequest& request_;
@@ -345,7 +336,7 @@ class Verification {
   std::vector<FoundCheckpoint> complete_;  // on process 0; as many empty ones elsewhere
   std::size_t ordinal_ = 0;
   std::vector<std::uint64_t> read_by_process_;
-  std::map<PartsKey, std::set<std::uint64_t>> seen_parts_;
+  CheckpointParts parts_;  // on process 0, by number in result_.checkpoints
   VerifyResult result_;
 };
 
@@ -374,7 +365,10 @@ ExitCode VerifyResult::exit_code() const {
   if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); }))
     return ExitCode::kInputOutput;
   if (all && (!incomplete.empty() || !missing_parts.empty())) return ExitCode::kVerification;
-  return not_verified.empty() ? ExitCode::kDone : ExitCode::kUnsuitable;
+  if (!not_verified.empty()) return ExitCode::kUnsuitable;
+  return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.complete; })
+             ? ExitCode::kDone
+             : ExitCode::kUnsuitable;
 }
 
 VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress,

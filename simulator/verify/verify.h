@@ -30,6 +30,7 @@ struct VerifiedCheckpoint {
   std::int64_t checkpoint = 0;
   std::uint64_t part = 1;
   std::uint64_t parts = 1;
+  bool complete = false;  // the manifests of all its parts are in the folders named
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;  // as the manifest lists them
   // Where no manifest could be taken: files *.pt that lie there, and that nothing says anything of.
@@ -60,12 +61,13 @@ struct VerifiedCheckpoint {
 struct VerifyResult {
   std::vector<VerifiedCheckpoint> checkpoints;
   std::vector<std::string> incomplete;     // folders without a manifest: those checkpoints do not exist
-  std::vector<std::string> missing_parts;  // "NAME, pass 1, checkpoint 2: part 2 of 2", of no folder named
+  std::vector<std::string> missing_parts;  // a sentence for each checkpoint that lacks some
   std::vector<std::string> not_verified;   // why a folder that was named gave nothing, a sentence each
   bool all = false;                        // as in VerifyRequest
   int processes = 1;
   std::size_t threads = 1;
 
+  // Where nothing is wrong, one complete checkpoint is enough for kDone; without any it is kUnsuitable.
   [[nodiscard]] ExitCode exit_code() const;
 };
 

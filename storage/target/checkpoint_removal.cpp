@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "storage/errors.h"
+#include "storage/target/data_file_name.h"
 
 namespace ckptsim::storage {
 namespace {
@@ -18,16 +19,16 @@ bool is_manifest_or_temporary(std::string_view name) {
   return is_manifest(name);
 }
 
-bool is_torch_file(std::string_view name) {
-  return name.ends_with(".pt");
-}
-
 bool is_file(const Entry& entry) {
   return S_ISREG(entry.facts.st_mode);
 }
 
 bool is_folder(const Entry& entry) {
   return S_ISDIR(entry.facts.st_mode);
+}
+
+bool is_data_file(const Entry& entry) {
+  return is_file(entry) && is_data_file_name(entry.name);
 }
 
 // A file that has another name is not freed by losing this one.
@@ -61,14 +62,8 @@ Contents survey(const Folder& folder, Facts facts, Recognise recognise) {
   return contents;
 }
 
-Contents survey_torch_files(const Folder& folder, Facts facts) {
-  return survey(folder, facts,
-                [](const Entry& entry) { return is_file(entry) && is_torch_file(entry.name); });
-}
-
 void refuse_other_names(const Folder& folder) {
   for (const Entry& entry : entries_of(folder)) {
-    if (is_folder(entry)) refuse_other_names(existing(open_folder(folder, entry.name)));
     if (!is_file(entry) || is_own_file(entry.facts)) continue;
     throw UnsuitableTarget(fmt::format(
         "{} has another name elsewhere (a hard link), and writing it again would change that file "
@@ -77,10 +72,10 @@ void refuse_other_names(const Folder& folder) {
   }
 }
 
-std::uint64_t remove_torch_files(const Folder& folder, const BeforeFile& before_file) {
+std::uint64_t remove_data_files(const Folder& folder, const BeforeFile& before_file) {
   std::uint64_t removed = 0;
   for (const Entry& entry : entries_of(folder)) {
-    if (!is_file(entry) || !is_torch_file(entry.name)) continue;
+    if (!is_data_file(entry)) continue;
     if (before_file) before_file();
     remove_file(folder, entry.name);
     ++removed;
@@ -102,7 +97,11 @@ bool is_checkpoint_folder_name(std::string_view name) {
 }
 
 bool is_manifest(std::string_view name) {
-  return name.starts_with("manifest") && name.ends_with(".json");
+  if (name == "manifest.json") return true;
+  constexpr std::string_view kBeforeHost = "manifest-";
+  constexpr std::string_view kBehindHost = ".json";
+  return name.size() > kBeforeHost.size() + kBehindHost.size() && name.starts_with(kBeforeHost) &&
+         name.ends_with(kBehindHost);
 }
 
 std::string manifest_temporary(std::string_view manifest) {
@@ -138,14 +137,9 @@ Contents survey_run(const Folder& run, Facts facts) {
 }
 
 Contents survey_checkpoint(const Folder& checkpoint, Facts facts) {
-  Contents below;
-  const auto recognise = [&](const Entry& entry) {
-    if (is_folder(entry)) below += survey_torch_files(existing(open_folder(checkpoint, entry.name)), facts);
-    return is_folder(entry) ||
-           (is_file(entry) && (is_torch_file(entry.name) || is_manifest_or_temporary(entry.name)));
-  };
-  Contents contents = survey(checkpoint, facts, recognise);
-  return contents += below;
+  return survey(checkpoint, facts, [](const Entry& entry) {
+    return is_data_file(entry) || (is_file(entry) && is_manifest_or_temporary(entry.name));
+  });
 }
 
 void check_rewritable(const Folder& checkpoint) {
@@ -168,12 +162,7 @@ std::uint64_t remove_surveyed_checkpoint(const Folder& run, const std::string& n
                                          const BeforeFile& before_file) {
   const Folder checkpoint = existing(open_folder(run, name));
   std::uint64_t removed = remove_manifests_of(checkpoint);
-  for (const Entry& entry : entries_of(checkpoint)) {
-    if (!is_folder(entry)) continue;
-    removed += remove_torch_files(existing(open_folder(checkpoint, entry.name)), before_file);
-    remove_folder(checkpoint, entry.name);
-  }
-  removed += remove_torch_files(checkpoint, before_file);
+  removed += remove_data_files(checkpoint, before_file);
   remove_folder(run, name);
   return removed;
 }

@@ -22,16 +22,29 @@ struct Opened {
   Folder directory;  // TARGET/ckptsim
 };
 
+// Between the lock's end and its own the marked folder is empty, and looks like anybody's.
+[[noreturn]] void refuse_empty(const Folder& directory) {
+  throw UnsuitableTarget(
+      fmt::format("{} is empty and carries no marker ({}), so that nothing says that this program made it; it "
+                  "is left alone, and rmdir removes it",
+                  directory.path.string(), kMarker));
+}
+
 Opened open_scope(const CleaningScope& scope) {
   Opened opened{open_target(scope.target), {}};
   opened.directory = existing(open_folder(opened.target, kMarkedDirectory));
-  if (marking_of(opened.directory) == Marking::kForeign) refuse_unmarked(opened.directory);
+  const Marking marking = marking_of(opened.directory);
+  if (marking == Marking::kForeign) refuse_unmarked(opened.directory);
+  if (marking == Marking::kEmpty) refuse_empty(opened.directory);
   return opened;
 }
 
 // Whether it is a marked folder, or what a run or clean() that was killed leaves of one.
 bool is_ours(const Folder& directory) {
-  return directory.exists() && marking_of(directory) != Marking::kForeign;
+  if (!directory.exists()) return false;
+  const Marking marking = marking_of(directory);
+  if (marking == Marking::kEmpty) refuse_empty(directory);
+  return marking != Marking::kForeign;
 }
 
 bool is_marked_directory(const fs::path& path) {

@@ -43,7 +43,9 @@ struct Cleaning {
 // Removes it under the target's lock. UnsuitableTarget, before anything is removed, when another process
 // holds the lock. Of every checkpoint first its manifests go, then a directory fsync, then its files, then
 // its folder; of the marked folder at last strays, marker, lock, and itself. After a kill at any moment what
-// is left is recognised again, and no checkpoint with its manifests lacks a file.
+// is left is recognised again, and no checkpoint with its manifests lacks a file; but for the moment between
+// the last two, which leaves an empty folder: that carries no sign of who made it, is UnsuitableTarget to
+// clean, and is adopted by a run.
 Cleaning clean(const CleaningScope& scope);
 
 }  // namespace ckptsim::storage

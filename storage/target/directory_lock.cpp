@@ -12,6 +12,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <regex>
 #include <string>
 #include <system_error>
 
@@ -130,6 +131,13 @@ HeldLocks& held_locks() {
 }
 
 }  // namespace
+
+bool is_lock_text(std::string_view text) {
+  // As holder_line() writes it; a host's name has at most 255 letters.
+  static const std::regex line(
+      R"(pid \d{1,10} on host [!-~]{1,255} since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n)");
+  return text.empty() || std::regex_match(text.begin(), text.end(), line);
+}
 
 DirectoryLock::DirectoryLock(const Folder& folder) {
   const std::filesystem::path path = folder.path / kLockFile;

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "storage/target/folder_calls.h"
@@ -10,6 +11,10 @@
 namespace ckptsim::storage {
 
 inline constexpr const char* kLockFile = ".lock";
+
+// Whether a lock file that holds this text can have been left by this program: nothing yet, or the line of who
+// took it.
+[[nodiscard]] bool is_lock_text(std::string_view text);
 
 // A process's share in the lock of a marked directory: flock(2) on its lock file, into which the process that
 // takes it writes its pid, host and time. Whoever takes it again in the same process shares it, and it goes

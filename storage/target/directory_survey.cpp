@@ -30,9 +30,30 @@ bool is_file(const Entry& entry) {
   return S_ISREG(entry.facts.st_mode);
 }
 
+// Empty too where the file is gone meanwhile.
+std::string text_of(const Folder& directory, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  const std::filesystem::path path = directory.path / name;
+  const Descriptor file(
+      uninterrupted([&] { return openat(directory.descriptor.get(), name.c_str(), kFlags); }));
+  if (file.valid()) return read_small_file(file.get(), path);
+  if (errno == ENOENT) return {};
+  throw_last_error("open", path);
+}
+
 // What a run or `clean` leaves that is killed, or still busy, between lock and marker.
-bool is_unfinished(const Entry& entry) {
-  return is_file(entry) && (entry.name == kLockFile || entry.name == kMarkerTemporary);
+bool is_unfinished(const Folder& directory, const Entry& entry) {
+  if (!is_file(entry)) return false;
+  if (entry.name == kLockFile) return is_lock_text(text_of(directory, entry.name));
+  return entry.name == kMarkerTemporary &&
+         std::string_view(kMarkerText).starts_with(text_of(directory, entry.name));
+}
+
+// The first entry that is not; empty where there is none.
+std::string foreign_entry(const Folder& directory, const std::vector<Entry>& entries) {
+  const auto foreign = std::find_if_not(
+      entries.begin(), entries.end(), [&](const Entry& entry) { return is_unfinished(directory, entry); });
+  return foreign == entries.end() ? std::string() : foreign->name;
 }
 
 }  // namespace
@@ -73,17 +94,16 @@ Marking marking_of(const Folder& directory) {
   if (errno == ELOOP) throw UnsuitableTarget(fmt::format("{} is a link; remove it", path.string()));
   if (errno != ENOENT) throw_last_error("open", path);
   const std::vector<Entry> entries = entries_of(directory, Facts::kKinds);
-  return std::all_of(entries.begin(), entries.end(), is_unfinished) ? Marking::kUnfinished
-                                                                    : Marking::kForeign;
+  if (entries.empty()) return Marking::kEmpty;
+  return foreign_entry(directory, entries).empty() ? Marking::kUnfinished : Marking::kForeign;
 }
 
 void refuse_unmarked(const Folder& directory) {
-  const std::vector<Entry> entries = entries_of(directory, Facts::kKinds);
-  const auto foreign = std::find_if_not(entries.begin(), entries.end(), is_unfinished);
-  throw UnsuitableTarget(
-      fmt::format("{} holds {} but no marker of this program ({}), so it is left alone; rename it or use "
-                  "another target",
-                  directory.path.string(), foreign == entries.end() ? "something" : foreign->name, kMarker));
+  const std::string foreign = foreign_entry(directory, entries_of(directory, Facts::kKinds));
+  throw UnsuitableTarget(fmt::format(
+      "{} holds {}, which this program did not write, and no marker of it ({}), so it is left alone; "
+      "rename it or use another target",
+      directory.path.string(), foreign.empty() ? "something" : foreign, kMarker));
 }
 
 DirectoryContents survey_directory(const Folder& directory) {

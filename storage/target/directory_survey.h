@@ -24,9 +24,12 @@ inline constexpr const char* kMarkerText = "{\"schema\":\"ckptsim.target/1\"}\n"
 enum class Marking {
   kMarked,
   kUnfinished,  // no marker, and nothing but what a run or `clean` leaves that is killed beside it: adopted
+  kEmpty,       // nothing at all: adopted by a run, but nobody can tell who made it
   kForeign,     // no marker, and something else
 };
-// UnsuitableTarget where the marker is a link, no file, or not the one that this version writes.
+// What a kill leaves is a lock file, empty or with the line of who took it, and a beginning of the marker under
+// its temporary name. UnsuitableTarget where the marker is a link, no file, or not the one that this version
+// writes.
 [[nodiscard]] Marking marking_of(const Folder& directory);
 
 // Throws UnsuitableTarget that names what makes an unmarked folder foreign.

@@ -153,7 +153,7 @@ void MarkedDirectory::remove_manifests(std::string_view run, int checkpoint) {
 void MarkedDirectory::publish_manifest(std::string_view run, int checkpoint, std::string_view file,
                                        std::string_view text) {
   if (!is_manifest(file) || file.find('/') != std::string_view::npos) {
-    throw std::invalid_argument(fmt::format("a manifest is named manifest*.json, not {}", file));
+    throw std::invalid_argument(fmt::format("a manifest is named manifest.json or manifest-HOST.json, not {}", file));
   }
   const Folder folder = existing(checkpoint_below(directory_, run, checkpoint));
   publish(folder, manifest_temporary(file), std::string(file), text);

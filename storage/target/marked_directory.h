@@ -15,7 +15,7 @@ namespace ckptsim::storage {
 // a lock file, held with flock(2) for the life of this object (the kernel drops it when the process dies, so
 // a killed run leaves no stale lock), keeps other processes out. Objects of one process share the lock.
 //
-// Layout: TARGET/ckptsim/{.ckptsim-directory,.lock}, TARGET/ckptsim/NAME/checkpoint_NN/{FILE,manifest*.json}.
+// Layout: TARGET/ckptsim/{.ckptsim-directory,.lock}, TARGET/ckptsim/NAME/checkpoint_NN/{FILE,manifest.json}.
 // Symbolic links and mount points at any of these levels are refused. Who owns a file is not asked: names and
 // kinds decide what is ours, and the system who may remove it (on NFS the owner is often nobody). All calls
 // throw std::system_error with the path for the operating system's errors and UnsuitableTarget for what is
@@ -68,7 +68,7 @@ class MarkedDirectory {
   void remove_manifests(std::string_view run, int checkpoint);
 
   // Writes NAME/checkpoint_NN/FILE under a temporary name, fsyncs it, renames it, fsyncs the folder: two
-  // fsyncs. FILE is manifest*.json (else std::invalid_argument, since removal would not recognise it).
+  // fsyncs. FILE is manifest.json or manifest-HOST.json (else std::invalid_argument, since removal would not recognise it).
   void publish_manifest(std::string_view run, int checkpoint, std::string_view file, std::string_view text);
 
   // Whether a folder is such a ckptsim/ folder: it has the marker. Makes and locks nothing.

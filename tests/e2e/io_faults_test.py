@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from fault_support import Faults, HOST, ONE_PASS, STALL, TINY, misbehaving
+from fault_support import Faults, HOST, ONE_PASS, ONE_RANK, STALL, TINY, misbehaving
 from support import BINARY, EndToEnd, SMALL, checkpoint, digests, environment
 
 # kind: (fault, words of the sentence). The fault is met in the first checkpoint.
@@ -58,12 +58,10 @@ NO_FAULTS = {
     "opening is interrupted": "open eintr 1",
     "setting the length is interrupted": "ftruncate eintr 1",
     "results are written short": "write short 1",
-    "writing results is interrupted": "write eintr 1",
+    "writing results is interrupted": "write eintr 1 .json",
     "reads are short": "pread short 1 .pt",
     "reads are interrupted": "pread eintr 1 .pt",
 }
-
-ONE_RANK = ["--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=1"]
 
 
 class IoFaults(Faults):

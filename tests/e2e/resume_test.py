@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -183,6 +184,23 @@ class Resume(EndToEnd):
         measured = self.holds_once(result, folder, tiny.sequence())
         self.assertFalse(any(each["redone"] for each in measured))
         self.assertEqual(result["environment"]["targets"][0]["earlier_run"]["files_removed"] > 0, True)
+
+    def test_a_target_may_be_spelt_otherwise_and_progress_counts_all(self):
+        words, folder = self.begun(2)
+        link = self.folder / "link"
+        link.symlink_to(self.targets[0])
+        at = words.index("--target") + 1
+        for spelling in (str(link), os.path.relpath(self.targets[0], self.folder)):
+            words[at] = spelling
+            if spelling == str(link):  # goes no further than to be taken up
+                self.refused(2, "run", *words, "--passes", "7", "--resume", folder, words=["checkpoint.passes was 3"])
+        outcome = self.ckptsim("run", *words, "--resume", folder, "--progress", "plain")
+        self.assertEqual(outcome.code, 0, outcome.stderr)
+        lines = re.findall(r"\((\d+)/(\d+)\) done", outcome.stderr)
+        total = len(tiny.sequence())
+        finished = total - len(lines)
+        self.assertGreaterEqual(finished, 2)
+        self.assertEqual(lines, [(str(number), str(total)) for number in range(finished + 1, total + 1)])
 
     def test_another_configuration_is_refused(self):
         words, folder = self.begun(2)

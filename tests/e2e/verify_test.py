@@ -115,9 +115,34 @@ class WhatIsRight(Verify):
         self.assertEqual([(one["part"], one["parts"]) for one in both["checkpoints"]], [(1, 2), (2, 2)])
         self.assertEqual(sum(one["files"] for one in both["checkpoints"]), 68)
         self.assertEqual(both["missing_parts"], [])
-        alone = self.verify(0, second).stdout
-        self.assertIn("2 of 2", alone)
-        self.assertIn(f"Not in the folders named: {RUN}, pass 1, checkpoint 1: part 1 of 2", alone)
+        self.assertTrue(all(one["complete"] for one in both["checkpoints"]))
+        alone = self.verify(3, second)  # half a checkpoint is none, however right it is
+        sentence = f"{RUN}, pass 1, checkpoint 1: part 1 of 2 is not in the folders named; name all targets of the run"
+        self.assertIn("2 of 2", alone.stdout)
+        self.assertIn("right, incomplete", alone.stdout)
+        self.assertIn(f"Incomplete: {sentence}", alone.stdout)
+        self.assertIn("no complete checkpoint", alone.messages()[0])
+        self.assertIn(sentence, alone.messages()[0])
+        report = self.report(3, second, processes=2)
+        self.assertEqual(report["missing_parts"], [sentence])
+        self.assertEqual([(one["complete"], one["result"]) for one in report["checkpoints"]], [(False, "right")])
+        whole = self.written(name="whole")
+        self.assertIn(f"Incomplete: {sentence}", self.verify(0, second, whole).stdout)
+        next(checkpoint(second).glob("layer_*.pt")).unlink()
+        self.verify(5, second)
+
+    def test_parts_of_two_runs_are_no_checkpoint(self):
+        targets = {}
+        for seed in (1, 2):
+            targets[seed] = self.target(f"first{seed}"), self.target(f"second{seed}")
+            self.run_ok(*SMALL, *FAST, "--passes", "1", "--checkpoints-per-pass", "1", "--set", f"content.seed={seed}",
+                        "--target", targets[seed][0], "--target", targets[seed][1])
+            self.report(0, *targets[seed])
+        report = self.report(3, targets[1][0], targets[2][1])
+        self.assertEqual([one["result"] for one in report["checkpoints"]], ["right", "right"])
+        self.assertEqual(len(report["missing_parts"]), 2)
+        self.assertIn(f"part 2 of 2 is not in the folders named (that in {checkpoint(targets[2][1])} is of a run with seed "
+                      "2, not 1)", report["missing_parts"][0])
 
     def test_a_backend_that_reads_through_the_page_cache_says_so(self):
         target = self.written()
@@ -217,14 +242,22 @@ class NothingToVerify(Verify):
         first, second = self.target("first"), self.target("second")
         self.run_ok(*SMALL, *FAST, "--passes", "1", "--checkpoints-per-pass", "2", "--target", first, "--target", second)
         self.report(0, first, second, "--all")
-        self.report(0, first)
-        self.assertIn("2 parts are not in the folders named", self.verify(5, first, "--all").messages()[0])
+        self.report(3, first)
+        self.assertIn("2 checkpoints lack parts that are in no folder named", self.verify(5, first, "--all").messages()[0])
         for target in (first, second):
             for manifest in checkpoint(target).glob("manifest*.json"):
                 manifest.unlink()
         self.report(0, first, second)
         outcome = self.verify(5, first, second, "--all")
         self.assertIn("2 checkpoints are incomplete", outcome.messages()[0])
+    def test_a_damaged_marker_is_refused_in_the_words_of_a_run(self):
+        target = self.written()
+        flip(target / "ckptsim" / ".ckptsim-directory", 5, 1)
+        outcomes = [self.refused(3, "verify", folder, words=["is not the marker that this version writes"])
+                    for folder in (target, target / "ckptsim")]
+        run = self.refused(3, "run", *SMALL, "--target", target, "--output", self.folder / "refused")
+        self.assertIn(outcomes[0].messages()[0].removeprefix("ckptsim: "), run.messages()[0])
+        self.report(0, target / "ckptsim" / RUN)  # what lies below can still be named
 
     def test_a_run_that_is_at_work_is_left_alone(self):
         target = self.target()
@@ -323,7 +356,9 @@ class WhatIsWrong(Verify):
         files[0].write_bytes(text + b"x")
         self.assertEqual([self.finding(target)[key] for key in ("kind", "wrong_bytes")], ["too_long", 1])
         files[0].write_bytes(b"")
-        self.assertEqual(self.finding(target)["kind"], "too_short")
+        finding = self.finding(target)
+        self.assertEqual(finding["kind"], "too_short")
+        self.assertIn("so that its CRCs cannot be worked out", finding["message"])
         files[0].unlink()
         self.assertEqual(self.finding(target)["kind"], "missing")
         os.mkfifo(files[0])
@@ -405,6 +440,29 @@ class WhatIsWrong(Verify):
         self.assertEqual(row[1:], ["-", str(len(sizes)), str(sum(sizes)), "-", "-", "WRONG"])
         manifest.write_bytes(manifest.read_bytes()[:-12] + b"\x1b]0;x\x07!!\"\n}\n")
         self.assertIn("it says what is no CRC", self.finding(target)["message"])
+    def test_names_do_not_reach_the_terminal_as_they_are(self):
+        target = self.written()
+        name = "a\033[31mX\nckptsim: all right\n\u009b.pt"
+        shown = "a\\x1b[31mX\\x0ackptsim: all right\\x0a\\u{9b}.pt"
+        (checkpoint(target) / name).write_bytes(b"x")
+        copy = self.folder / f"b{name}"
+        shutil.copytree(checkpoint(target), copy)
+        for folder in (target, copy):
+            for form in ("--threads=1", "--markdown", "--csv"):
+                with self.subTest(folder=folder, form=form):
+                    outcome = self.verify(5, folder, form)  # which expects one line on stderr
+                    for text in (outcome.stdout, outcome.stderr):
+                        self.assertNotRegex(text, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+                        self.assertNotRegex(text, r"(?m)^ckptsim: all right")
+                    self.assertIn(shown, outcome.stderr)
+                    if folder == copy or form != "--csv":  # a table alone names the checkpoints, not their files
+                        self.assertIn(shown, outcome.stdout)
+            self.assertEqual(self.finding(folder)["file"], name)
+        for processes in (None, 2):
+            self.refused(3, "verify", self.folder / f"none{name}", words=[shown], processes=processes)
+        reseal(checkpoint(target) / "manifest.json",
+               lambda text: text.replace("layer_000-model_00-model_states.pt", "layer_\u202e.pt", 1))
+        self.assertIn("layer_\\u{202e}.pt", self.finding(target)["message"])
 
     def test_a_folder_that_is_a_link(self):
         target = self.written()

@@ -24,6 +24,15 @@ TEST(Interruption, TheFirstSignalIsTheOneThatCounts) {
   EXPECT_EQ(interruption.failure()->message, "interrupted by SIGTERM");
 }
 
+TEST(Interruption, UnderALauncherSigtermNeedNotBeAnybodysWish) {
+  EXPECT_EQ(interruption_words(SIGTERM, false), "interrupted by SIGTERM");
+  EXPECT_EQ(
+      interruption_words(SIGTERM, true),
+      "interrupted by SIGTERM, which mpirun sends when it is stopped and when one of its processes ends; "
+      "its own message says which");
+  EXPECT_EQ(interruption_words(SIGINT, true), "interrupted by SIGINT");
+}
+
 TEST(Interruption, WhoWaitsIsWokenAtOnceOrNeverAsked) {
   Interruption interruption;
   EXPECT_FALSE(interruption.wait_for(nanoseconds(0)));
