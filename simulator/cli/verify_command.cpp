@@ -108,11 +108,15 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "there, or a run is at work; 4 some bytes cannot be read, and the others are right; 5 something is not "
       "as "
       "it\n"
-      "was written; 130 interrupted (a signal ends it within a block, a second one at once).");
+      "was written (with --all: or is not there); 130 interrupted (a signal ends it within a block, a second "
+      "one at once).");
   command
       ->add_option("DIR", options->request.folders,
                    "A target, its ckptsim/, a run in it or a checkpoint; several may be given")
       ->required();
+  command->add_flag(
+      "--all", options->request.all,
+      "Exit code 5 also where a checkpoint is incomplete, or a part of one is not in the folders");
   command
       ->add_option("--threads", options->threads,
                    "Threads that read in each process (default: one for each processor; one under mpirun)")

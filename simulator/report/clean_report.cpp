@@ -33,11 +33,10 @@ std::string sentence(const CleanReport& report) {
   if (cleaning.runs.empty()) return fmt::format("No runs. {} {}.", verb, itself);
   const storage::Contents all = total(cleaning);
   const storage::CleanedRun& first = cleaning.runs.front();
-  const std::string runs =
-      first.whole ? fmt::format("{}, {}", counted(cleaning.runs.size(), "run"),
-                                counted(all.checkpoints, "checkpoint"))
-                  : fmt::format("{} of run {}, which keeps others", counted(all.checkpoints, "checkpoint"),
-                                first.name);
+  const std::string runs = first.whole ? fmt::format("{}, {}", counted(cleaning.runs.size(), "run"),
+                                                     counted(all.checkpoints, "checkpoint"))
+                                       : fmt::format("{} of run {}, which keeps others",
+                                                     counted(all.checkpoints, "checkpoint"), first.name);
   return fmt::format("{} from target {}: {}, {}, {:.3f} GB{}.", verb, place, runs, counted(all.files, "file"),
                      static_cast<double>(all.file_bytes) / 1e9, itself.empty() ? "" : ", and " + itself);
 }

@@ -71,7 +71,8 @@ std::string load_conditions(const RunResult& run) {
                                             : "that it wrote");
   if (unknown) {
     text +=
-        "How much of the files was in the page cache is not known: the kernel tells that only to the owner of a "
+        "How much of the files was in the page cache is not known: the kernel tells that only to the owner "
+        "of a "
         "file and to who may write it.\n";
   }
   if (from_cache && cached_share == 0) {

@@ -14,6 +14,10 @@ Json to_json(const Finding& finding) {
     json["bytes"] = finding.bytes;
     json["wrong_bytes"] = finding.wrong_bytes;
   }
+  if (!finding.expected.empty()) {
+    json["expected"] = finding.expected;
+    json["found"] = finding.found;
+  }
   if (!finding.part.empty()) json["part"] = finding.part;
   if (!finding.record.empty()) json["record"] = finding.record;
   if (!finding.tensor.empty()) {
@@ -43,6 +47,8 @@ Json to_json(const VerifiedCheckpoint& checkpoint) {
           {"complete", checkpoint.complete},
           {"files", checkpoint.files},
           {"file_bytes", checkpoint.file_bytes},
+          {"uncompared_files", checkpoint.uncompared_files},
+          {"uncompared_bytes", checkpoint.uncompared_bytes},
           {"duration_s", checkpoint.seconds},
           {"backend", checkpoint.backend},
           {"backend_reason", checkpoint.backend_reason},
@@ -66,6 +72,7 @@ std::string verify_json(const VerifyResult& result) {
       {"schema", "ckptsim.verify/1"},         {"exit_code", static_cast<int>(result.exit_code())},
       {"processes", result.processes},        {"threads", result.threads},
       {"incomplete", result.incomplete},      {"missing_parts", result.missing_parts},
+      {"not_verified", result.not_verified},  {"all", result.all},
       {"checkpoints", std::move(checkpoints)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -23,12 +23,14 @@ std::string note_of(const std::string& reason, const Cached& read) {
         reason);
   }
   if (*read.cached_bytes == 0)
-    return fmt::format("Read through the page cache ({}), out of which each file was dropped before.", reason);
+    return fmt::format("Read through the page cache ({}), out of which each file was dropped before.",
+                       reason);
   const double share = read.file_bytes > 0
                            ? static_cast<double>(*read.cached_bytes) / static_cast<double>(read.file_bytes)
                            : 1;
   return fmt::format(
-      "Read through the page cache ({}), which would not drop the files: {} of their {} bytes ({:.1f} %) were "
+      "Read through the page cache ({}), which would not drop the files: {} of their {} bytes ({:.1f} %) "
+      "were "
       "in it before they were read. Of those, memory was verified, and no drive.",
       reason, *read.cached_bytes, read.file_bytes, 100 * share);
 }
@@ -53,7 +55,8 @@ std::vector<std::string> reading_notes(const VerifyResult& result) {
     notes.push_back(note_of(reason, read));
   if (unseen) {
     notes.emplace_back(
-        "Read past the page cache (O_DIRECT), as the file system says. It could not be looked into to prove it: "
+        "Read past the page cache (O_DIRECT), as the file system says. It could not be looked into to prove "
+        "it: "
         "the kernel shows what it holds of a file only to the owner and to who may write it.");
   }
   return notes;

@@ -38,6 +38,31 @@ std::string details(const VerifiedCheckpoint& checkpoint, std::size_t most) {
   return text;
 }
 
+// "3 checkpoints, 0.49 GB, all right."
+std::string all_right(const VerifyResult& result) {
+  std::uint64_t bytes = 0;
+  for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
+    bytes += checkpoint.file_bytes;
+  return fmt::format("{}, {:.{}f} GB, all right.", plural(result.checkpoints.size(), "checkpoint"),
+                     static_cast<double>(bytes) / 1e9, bytes < 100'000'000 ? 4 : 2);
+}
+
+// What was asked for and is not there, where all that is there is right.
+std::string absences(const VerifyResult& result) {
+  std::vector<std::string> parts;
+  if (result.all && !result.incomplete.empty())
+    parts.push_back(fmt::format("{} {} incomplete ({})", plural(result.incomplete.size(), "checkpoint"),
+                                result.incomplete.size() == 1 ? "is" : "are", result.incomplete.front()));
+  if (result.all && !result.missing_parts.empty())
+    parts.push_back(fmt::format(
+        "{} {} parts that are in no folder named ({})", plural(result.missing_parts.size(), "checkpoint"),
+        result.missing_parts.size() == 1 ? "lacks" : "lack", result.missing_parts.front()));
+  parts.insert(parts.end(), result.not_verified.begin(), result.not_verified.end());
+  if (parts.empty()) return {};
+  return fmt::format("{}; all else is right ({})", fmt::join(parts, "; "),
+                     plural(result.checkpoints.size(), "checkpoint"));
+}
+
 // Of a result whose exit code says so, with nothing wrong.
 std::string no_complete_checkpoint(const VerifyResult& result) {
   std::string text = "no complete checkpoint is in the folders named, and what is there is right";
@@ -63,10 +88,11 @@ Table verify_table(const VerifyResult& result) {
         checkpoint.name.empty() ? std::string("-")
                                 : fmt::format("{}{}", checkpoint.warmup ? "warm-up " : "", checkpoint.pass)};
     if (parts) row.push_back(fmt::format("{} of {}", checkpoint.part, checkpoint.parts));
-    row.push_back(fmt::format("{}", checkpoint.files));
-    row.push_back(fmt::format("{}", checkpoint.file_bytes));
-    row.push_back(fmt::format("{:.3f}", checkpoint.seconds));
-    row.push_back(fmt::format("{:.2f}", gb_per_s(checkpoint)));
+    row.push_back(fmt::format("{}", checkpoint.files + checkpoint.uncompared_files));
+    row.push_back(fmt::format("{}", checkpoint.file_bytes + checkpoint.uncompared_bytes));
+    const bool compared = checkpoint.files > 0;
+    row.push_back(compared ? fmt::format("{:.3f}", checkpoint.seconds) : "-");
+    row.push_back(compared ? fmt::format("{:.2f}", gb_per_s(checkpoint)) : "-");
     row.push_back(result_words(checkpoint));
     table.rows.push_back(std::move(row));
   }
@@ -83,11 +109,14 @@ std::string verify_report(const VerifyResult& result, TableFormat format, std::s
              "\n";
   for (const std::string& parts : result.missing_parts)
     notes += storage::printable(fmt::format("Incomplete: {}", parts)) + "\n";
+  for (const std::string& reason : result.not_verified)
+    notes += storage::printable(fmt::format("Not verified: {}", reason)) + "\n";
   for (const std::string& note : reading_notes(result))
     notes += storage::printable(note) + "\n";
   if (!notes.empty()) text += "\n" + notes;
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
     text += details(checkpoint, most);
+  if (result.exit_code() == ExitCode::kDone) text += "\n" + all_right(result) + "\n";
   return text;
 }
 
@@ -109,8 +138,11 @@ std::string verify_summary(const VerifyResult& result) {
       first_path = checkpoint.path;
     }
   }
-  if (first == nullptr && result.exit_code() == ExitCode::kUnsuitable) return no_complete_checkpoint(result);
-  if (first == nullptr) return {};
+  if (first == nullptr) {
+    const std::string absent = absences(result);
+    return absent.empty() && result.exit_code() == ExitCode::kUnsuitable ? no_complete_checkpoint(result)
+                                                                         : absent;
+  }
   if (wrong == 0) {
     return fmt::format("{} could not be read, and nothing else is wrong; first {}/{}",
                        plural(unreadable, "byte"), first_path, headline(*first));

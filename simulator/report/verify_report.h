@@ -17,7 +17,7 @@ namespace ckptsim::simulator {
 // Everything, as JSON.
 [[nodiscard]] std::string verify_json(const VerifyResult& result);
 
-// One sentence for people; empty where all is well.
+// One sentence for people; empty where all is well, and the report's last line says so.
 [[nodiscard]] std::string verify_summary(const VerifyResult& result);
 
 }  // namespace ckptsim::simulator

@@ -40,8 +40,8 @@ struct LoadResult {
   std::uint64_t payload_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::int64_t straggler_rank = 0;
-  double skew = 1;        // longest over median rank
-  double idle_share = 0;  // idle_ns over read time, summed over all ranks
+  double skew = 1;                                       // longest over median rank
+  double idle_share = 0;                                 // idle_ns over read time, summed over all ranks
   std::optional<std::uint64_t> cached_bytes_before = 0;  // of all ranks; empty where that of one is
   std::optional<double> cached_share = 0;                // of the file bytes
   bool from_cache = false;  // read through the page cache, which held some of the bytes, or may have

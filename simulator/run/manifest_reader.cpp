@@ -42,8 +42,9 @@ void check_own_crc(std::string_view text, const std::string& origin) {
   const std::string_view digits = text.substr(covered.size(), kDigits);
   const std::string found = fmt::format("{:08x}", torch::crc32(0, std::as_bytes(std::span(covered))));
   if (digits == found) return;
-  throw storage::FormatError(
-      fmt::format("{}: its bytes have the CRC {}, and it says another; it is damaged", origin, found));
+  const bool is_crc = digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  throw storage::FormatError(fmt::format("{}: its bytes have the CRC {}, and it says {}; it is damaged",
+                                         origin, found, is_crc ? digits : "what is no CRC"));
 }
 
 void check_schema(const StrictValue& manifest) {

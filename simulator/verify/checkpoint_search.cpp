@@ -32,6 +32,14 @@ Folder open_root(const std::string& root) {
   folder.descriptor = storage::Descriptor(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.exists()) return folder;
   const int error = errno;
+  std::error_code ignored;
+  if (error == ENOTDIR && fs::is_regular_file(root, ignored)) {
+    throw storage::UnsuitableTarget(
+        fmt::format("{} is a file, and verify takes a folder: a checkpoint, or one above it; what the file "
+                    "holds, ckptsim "
+                    "inspect {} shows",
+                    root, root));
+  }
   if (error == ENOENT || error == ENOTDIR || error == EACCES) {
     throw storage::UnsuitableTarget(fmt::format("{}: {}; name a target, or a folder of checkpoints on it",
                                                 root, std::generic_category().message(error)));

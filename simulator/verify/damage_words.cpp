@@ -34,14 +34,6 @@ struct RecordAsRead {
   }
 };
 
-// The part of a stretch that is within [begin, end).
-std::span<const std::byte> within(const ReadStretch& stretch, std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t stretch_end = stretch.offset + stretch.bytes.size();
-  const std::uint64_t from = std::max(begin, stretch.offset);
-  const std::uint64_t to = std::min(end, stretch_end);
-  return from < to ? stretch.bytes.subspan(from - stretch.offset, to - from) : std::span<const std::byte>{};
-}
-
 std::map<std::size_t, RecordAsRead> read_records(const torch::ArchiveLayout& layout,
                                                  const std::set<std::size_t>& wanted,
                                                  const ReadAgain& read_again) {
@@ -67,11 +59,22 @@ std::string payload_words(const RecordAsRead& read, std::uint32_t listed, std::u
           ? std::string("the file's own CRC is that of its bytes")
           : fmt::format("the file's own CRC ({}) is not that of its bytes ({:08x})", stored, read.crc32);
   if (read.crc32 == listed) {
-    return fmt::format("{}, and so is the manifest's, but the seed makes other bytes (CRC {:08x})",
-                       stored_words, made);
+    return fmt::format(
+        "the record was written so: {}, and so is the manifest's, but the seed makes other bytes (CRC "
+        "{:08x})",
+        stored_words, made);
   }
-  return fmt::format("{}, the manifest's is {:08x}{}", stored_words, listed,
+  return fmt::format("the record changed after it was written: {}, the manifest's is {:08x}{}", stored_words,
+                     listed,
                      listed == made ? "" : fmt::format(", and the seed makes bytes with {:08x}", made));
+}
+
+// "3f 00"
+std::string hexadecimal(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes)
+    text += fmt::format("{}{:02x}", text.empty() ? "" : " ", std::to_integer<unsigned>(byte));
+  return text;
 }
 
 Finding of_range(const ManifestFile& file, const torch::ArchiveLayout& layout,
@@ -82,6 +85,11 @@ Finding of_range(const ManifestFile& file, const torch::ArchiveLayout& layout,
   finding.offset = range.begin;
   finding.bytes = range.end - range.begin;
   finding.wrong_bytes = range.wrong_bytes;
+  if (range.wrong_bytes <= DifferentRange::kMostShown) {
+    const auto count = static_cast<std::size_t>(range.wrong_bytes);
+    finding.expected = hexadecimal(std::span(range.expected).first(count));
+    finding.found = hexadecimal(std::span(range.found).first(count));
+  }
   finding.part = torch::name(range.place.part);
   if (range.place.record) finding.record = layout.records[*range.place.record].name;
   if (range.place.tensor) {
@@ -115,6 +123,13 @@ std::vector<Finding> wrong_crcs(const ManifestFile& file, const torch::FileDiges
 }
 
 }  // namespace
+
+std::span<const std::byte> within(const ReadStretch& stretch, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t stretch_end = stretch.offset + stretch.bytes.size();
+  const std::uint64_t from = std::max(begin, stretch.offset);
+  const std::uint64_t to = std::min(end, stretch_end);
+  return from < to ? stretch.bytes.subspan(from - stretch.offset, to - from) : std::span<const std::byte>{};
+}
 
 DamageReport describe_damage(const ManifestFile& file, const torch::ArchiveLayout& layout,
                              const torch::FileDigest* made, const DifferenceFinder& differences,

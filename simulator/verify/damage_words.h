@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "simulator/run/manifest_reader.h"
@@ -18,11 +20,15 @@ struct DamageReport {
   std::uint64_t wrong_bytes = 0;
 };
 
+// The part of a stretch that is within [begin, end) of the file.
+[[nodiscard]] std::span<const std::byte> within(const ReadStretch& stretch, std::uint64_t begin,
+                                                std::uint64_t end);
+
 // Reads the file again from its beginning.
 using ReadAgain = std::function<void(const std::function<void(const ReadStretch&)>&)>;
 
 // What differs in a file, in words: each of the first ranges with its record and tensor, and of a wrong
-// payload whether its CRC is that of the manifest (then it was written so) or not (then it changed since).
+// payload whether it was written so (its CRC is that of the manifest) or changed since.
 // Where all bytes are right, whether the manifest's CRCs are. `made` is of the file as it should be, and null
 // where that is not known, since the file that was found is shorter: then nothing is said of CRCs.
 // `read_again` is called only where bytes of payloads differ.

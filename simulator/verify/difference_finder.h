@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -12,10 +13,14 @@ namespace ckptsim::simulator {
 
 // Bytes of one stretch of an archive that differ, with at most a few equal ones between them.
 struct DifferentRange {
+  static constexpr std::uint64_t kMostShown = 8;
   storage::torch::ArchivePlace place;
   std::uint64_t begin = 0;  // in the file
   std::uint64_t end = 0;
   std::uint64_t wrong_bytes = 0;
+  // The first of those that differ.
+  std::array<std::byte, kMostShown> expected{};
+  std::array<std::byte, kMostShown> found{};
 };
 
 // Finds where bytes of an archive differ from those that it should have. The first ranges are kept, all are
@@ -38,7 +43,7 @@ class DifferenceFinder {
   [[nodiscard]] const std::set<std::size_t>& wrong_payloads() const { return wrong_payloads_; }
 
  private:
-  void note(std::uint64_t position);
+  void note(std::uint64_t position, std::byte expected, std::byte found);
   void begin_range(std::uint64_t position);
 
   const storage::torch::ArchiveLayout& layout_;

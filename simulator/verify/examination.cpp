@@ -37,9 +37,20 @@ void take_manifest(Examination& examination, const storage::Folder& folder, cons
     examination.manifest_texts.push_back(std::move(text));
     examination.manifests.push_back(std::move(manifest));
   } catch (const storage::FormatError& error) {
-    examination.findings.push_back(of_error("manifest", name, without(origin, error.what())));
+    examination.findings.push_back(
+        of_error("manifest", name,
+                 fmt::format("{}; the data files of this checkpoint that it lists were not compared",
+                             without(origin, error.what()))));
   } catch (const std::system_error& error) {
     examination.findings.push_back(of_error("read_error", name, error.what()));
+  }
+}
+
+void count_uncompared(Examination& examination, const std::map<std::string, struct stat>& listing) {
+  for (const auto& [name, facts] : listing) {
+    if (!S_ISREG(facts.st_mode) || !name.ends_with(".pt")) continue;
+    ++examination.uncompared_files;
+    examination.uncompared_bytes += static_cast<std::uint64_t>(facts.st_size);
   }
 }
 
@@ -103,6 +114,7 @@ Examination examine(const FoundCheckpoint& checkpoint, const BackendChoice& choi
       for (Finding& finding : unlisted(examination.manifests, checkpoint.manifests, listing))
         examination.findings.push_back(std::move(finding));
     }
+    if (examination.manifests.empty()) count_uncompared(examination, listing);
     choose_reading(examination, folder, choice, asked_backend);
   } catch (const std::system_error& error) {
     examination.findings.push_back(of_error("read_error", ".", error.what()));

@@ -20,6 +20,9 @@ struct Examination {
   // By file, in order of the manifests: what there is to read of it.
   std::vector<std::optional<std::uint64_t>> found_bytes;
   std::vector<Finding> findings;
+  // Files *.pt that lie there, where no manifest can be taken, so that none is compared.
+  std::uint64_t uncompared_files = 0;
+  std::uint64_t uncompared_bytes = 0;
   storage::Backend backend = storage::Backend::kIoUring;
   std::string backend_reason;
   bool page_cache_seen = true;  // of direct reads; see DirectReadFacts

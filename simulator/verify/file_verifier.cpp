@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include "simulator/verify/damage_words.h"
 #include "simulator/verify/difference_finder.h"
 #include "simulator/verify/file_reader.h"
+#include "simulator/verify/other_content.h"
 #include "storage/drive/cached_file.h"
 #include "storage/errors.h"
 #include "storage/torch/archive_layout.h"
@@ -146,6 +149,16 @@ class Comparison {
   std::uint64_t unreadable_bytes_ = 0;
 };
 
+// As a file is that is another one, or another checkpoint's. Of content that shrinks, most bytes are equal.
+bool may_be_another_file(const DifferenceFinder& differences, const torch::ArchiveLayout& layout,
+                         std::uint64_t compared_bytes) {
+  if (differences.wrong_bytes() > compared_bytes / 8) return true;
+  const std::set<std::size_t>& wrong = differences.wrong_payloads();
+  return std::any_of(wrong.begin(), wrong.end(), [&](std::size_t record) {  // the pickle
+    return std::holds_alternative<std::string>(layout.records[record].payload);
+  });
+}
+
 Finding of_open_error(const ManifestFile& file, const std::error_code& error) {
   const int code = error.value();
   if (code == ENOENT) return finding("missing", file, "is missing");
@@ -208,17 +221,28 @@ FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_b
   if (interruption_.asked()) return outcome;
   outcome.findings = std::move(comparison.errors());
   outcome.unreadable_bytes = comparison.unreadable_bytes();
-  const DamageReport report =
-      describe_damage(file, layout, comparison.digest(), comparison.differences(), [&](auto&& consume) {
-        std::atomic<std::uint64_t> not_counted{0};
-        (void)read_in_order(target_, opened.path, bytes, not_counted, [&](const ReadStretch& stretch) {
-          consume(stretch);
-          return !interruption_.asked();
-        });
+  const auto reading_again = [&](std::uint64_t length) -> ReadAgain {
+    return [&, length](const auto& consume) {
+      std::atomic<std::uint64_t> not_counted{0};
+      (void)read_in_order(target_, opened.path, length, not_counted, [&](const ReadStretch& stretch) {
+        consume(stretch);
+        return !interruption_.asked();
       });
+    };
+  };
+  const DamageReport report =
+      describe_damage(file, layout, comparison.digest(), comparison.differences(), reading_again(bytes));
+  outcome.wrong_bytes = report.wrong_bytes;
+  std::optional<std::string> other;
+  if (may_be_another_file(comparison.differences(), layout, bytes)) {
+    other = find_other_content(file, manifest_, layout, found_bytes, reading_again(found_bytes));
+  }
+  if (other) {
+    outcome.findings.push_back(finding("content", file, std::move(*other)));
+    return outcome;
+  }
   outcome.findings.insert(outcome.findings.end(), report.findings.begin(), report.findings.end());
   outcome.more_ranges = report.more_ranges;
-  outcome.wrong_bytes = report.wrong_bytes;
   return outcome;
 }
 

@@ -24,9 +24,12 @@ std::string range(const Finding& finding) {
 }
 
 std::string difference(const Finding& finding) {
+  const std::string values = finding.expected.empty()
+                                 ? std::string()
+                                 : fmt::format(" ({} instead of {})", finding.found, finding.expected);
   if (finding.wrong_bytes < finding.bytes)
-    return fmt::format("{} of the {} differ", finding.wrong_bytes, range(finding));
-  return fmt::format("{} differ{}", range(finding), finding.bytes == 1 ? "s" : "");
+    return fmt::format("{} of the {} differ{}", finding.wrong_bytes, range(finding), values);
+  return fmt::format("{} differ{}{}", range(finding), finding.bytes == 1 ? "s" : "", values);
 }
 
 }  // namespace
@@ -48,7 +51,7 @@ std::string sentence(const Finding& finding) {
 std::string finding_to_text(const Finding& finding) {
   return pack({finding.kind, finding.file, std::to_string(finding.offset), std::to_string(finding.bytes),
                std::to_string(finding.wrong_bytes), finding.part, finding.record, finding.tensor,
-               std::to_string(finding.tensor_offset), finding.words});
+               std::to_string(finding.tensor_offset), finding.expected, finding.found, finding.words});
 }
 
 Finding finding_from_text(const std::string& text) {
@@ -62,7 +65,9 @@ Finding finding_from_text(const std::string& text) {
           .record = field.at(6),
           .tensor = field.at(7),
           .tensor_offset = std::stoull(field.at(8)),
-          .words = field.at(9)};
+          .expected = field.at(9),
+          .found = field.at(10),
+          .words = field.at(11)};
 }
 
 }  // namespace ckptsim::simulator

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -37,8 +38,8 @@ std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
   for (const Finding& finding : outcome.findings)
     findings.push_back(finding_to_text(finding));
   return pack({std::to_string(number), std::to_string(outcome.more_ranges),
-               std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes),
-               pack(findings), outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
+               std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes), pack(findings),
+               outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
 }
 
 std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
@@ -79,6 +80,7 @@ class Verification {
     wanted_ = communicator_.broadcast(progress_.wanted() ? "1" : "0") == "1";
     result_.processes = communicator_.processes();
     result_.threads = request_.threads;
+    result_.all = request_.all;
     find();
     const auto count = std::stoull(communicator_.broadcast(std::to_string(complete_.size())));
     complete_.resize(count);
@@ -96,7 +98,7 @@ class Verification {
       if (communicator_.process() != 0) return;
       const HangGuard guard(stall_limit(), "looking for checkpoints", kVerifyStallSetting);
       for (const std::string& folder : request_.folders)
-        find_checkpoints(folder, search_);
+        look_into(folder);
       std::set<std::string> seen;
       for (const FoundCheckpoint& found : search_.checkpoints) {
         if (!seen.insert(std::filesystem::canonical(found.path()).string()).second) continue;
@@ -110,7 +112,28 @@ class Verification {
     });
   }
 
+  // Of several folders, one with nothing to verify does not keep the others from being verified.
+  void look_into(const std::string& folder) {
+    SearchResult found;
+    try {
+      find_checkpoints(folder, found);
+    } catch (const storage::UnsuitableTarget& refusal) {
+      if (request_.folders.size() == 1) throw;
+      result_.not_verified.emplace_back(refusal.what());
+      return;
+    }
+    const bool any = std::any_of(found.checkpoints.begin(), found.checkpoints.end(),
+                                 [](const FoundCheckpoint& one) { return !one.manifests.empty(); });
+    if (!any) result_.not_verified.push_back(fmt::format("{} holds no complete checkpoint", folder));
+    std::move(found.checkpoints.begin(), found.checkpoints.end(), std::back_inserter(search_.checkpoints));
+    std::move(found.locks.begin(), found.locks.end(), std::back_inserter(search_.locks));
+  }
+
   [[noreturn]] void refuse_nothing() const {
+    if (result_.incomplete.empty() && request_.folders.size() > 1) {
+      throw storage::UnsuitableTarget(
+          fmt::format("there is nothing to verify: {}", fmt::join(result_.not_verified, "; ")));
+    }
     const std::string folders = fmt::format("{}", fmt::join(request_.folders, ", "));
     throw storage::UnsuitableTarget(
         result_.incomplete.empty()
@@ -157,6 +180,8 @@ class Verification {
     checkpoint.findings = examination.findings;
     checkpoint.backend = backend_name(examination.backend);
     checkpoint.backend_reason = examination.backend_reason;
+    checkpoint.uncompared_files = examination.uncompared_files;
+    checkpoint.uncompared_bytes = examination.uncompared_bytes;
     checkpoint.page_cache_seen = examination.page_cache_seen;
     for (const Manifest& manifest : examination.manifests) {
       checkpoint.name = manifest.name;
@@ -339,6 +364,8 @@ ExitCode VerifyResult::exit_code() const {
     return ExitCode::kVerification;
   if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); }))
     return ExitCode::kInputOutput;
+  if (all && (!incomplete.empty() || !missing_parts.empty())) return ExitCode::kVerification;
+  if (!not_verified.empty()) return ExitCode::kUnsuitable;
   return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.complete; })
              ? ExitCode::kDone
              : ExitCode::kUnsuitable;

@@ -17,6 +17,7 @@ struct VerifyRequest {
   std::vector<std::string> folders;  // targets, or folders below them
   std::string backend = "auto";      // auto, io_uring, direct, buffered
   std::size_t threads = 1;           // of each process
+  bool all = false;                  // incomplete checkpoints and missing parts are an error, too
   double stall_seconds = 300;        // how long a drive may give no answer; 0: for ever
 };
 
@@ -32,6 +33,9 @@ struct VerifiedCheckpoint {
   bool complete = false;  // the manifests of all its parts are in the folders named
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;  // as the manifest lists them
+  // Where no manifest could be taken: files *.pt that lie there, and that nothing says anything of.
+  std::uint64_t uncompared_files = 0;
+  std::uint64_t uncompared_bytes = 0;
   double seconds = 0;
   std::string backend;         // what read the files
   std::string backend_reason;  // where that is not as asked
@@ -58,6 +62,8 @@ struct VerifyResult {
   std::vector<VerifiedCheckpoint> checkpoints;
   std::vector<std::string> incomplete;     // folders without a manifest: those checkpoints do not exist
   std::vector<std::string> missing_parts;  // a sentence for each checkpoint that lacks some
+  std::vector<std::string> not_verified;   // why a folder that was named gave nothing, a sentence each
+  bool all = false;                        // as in VerifyRequest
   int processes = 1;
   std::size_t threads = 1;
 
@@ -68,10 +74,10 @@ struct VerifyResult {
 // Collective. Reads every file of every complete checkpoint under the folders and compares each byte with the
 // one that the manifest says it was made as. Process 0 lists folders and reads manifests; the processes
 // divide the files. Writes nothing. The result is process 0's, and the same whatever the number of processes
-// and threads. Throws RunFailure alike on all processes: 3 where there is nothing to verify or a run is at
-// work; ExitCode::kInterrupted, within a block, once any process is asked to end before all is read. Where a
-// drive gives no answer for stall_seconds, the program is ended from within with a sentence and exit code 4:
-// no thread that is stuck in the kernel can be waited for.
+// and threads. Throws RunFailure alike on all processes: 3 where no folder has anything to verify, or a run
+// is at work on all of them; ExitCode::kInterrupted, within a block, once any process is asked to end before
+// all is read. Where a drive gives no answer for stall_seconds, the program is ended from within with a
+// sentence and exit code 4: no thread that is stuck in the kernel can be waited for.
 [[nodiscard]] VerifyResult verify(Communicator& communicator, const VerifyRequest& request,
                                   Progress& progress, Interruption& interruption);
 

@@ -61,9 +61,10 @@ DirectReadFacts probe_direct_read(const std::filesystem::path& file) {
   if (count < 0) fail("read", file);
   const std::optional<std::uint64_t> cached = count_cached_pages(descriptor.get());
   if (!cached && !reported) {
-    return {0,
-            "whether O_DIRECT goes past the page cache is not known: the kernel shows the page cache of a file "
-            "only to its owner and to who may write it, and the file system does not say"};
+    return {
+        0,
+        "whether O_DIRECT goes past the page cache is not known: the kernel shows the page cache of a file "
+        "only to its owner and to who may write it, and the file system does not say"};
   }
   if (cached.value_or(0) != 0) return {0, "the file system accepts O_DIRECT and caches all the same"};
   return {.io_alignment = alignment, .reason = "", .cache_seen = cached.has_value()};

@@ -55,9 +55,9 @@ bool is_marked_directory(const fs::path& path) {
 
 [[noreturn]] void refuse_missing_run(const Folder& directory, const std::string& run) {
   const std::vector<std::string> runs = survey_directory(directory).runs;
-  throw UnsuitableTarget(fmt::format("{} holds no run named {}; {}", directory.path.string(), run,
-                                     runs.empty() ? std::string("it holds none")
-                                                  : fmt::format("it holds {}", fmt::join(runs, ", "))));
+  throw UnsuitableTarget(fmt::format(
+      "{} holds no run named {}; {}", directory.path.string(), run,
+      runs.empty() ? std::string("it holds none") : fmt::format("it holds {}", fmt::join(runs, ", "))));
 }
 
 CleanedRun survey_one_run(const Folder& directory, const CleaningScope& scope) {

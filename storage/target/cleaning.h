@@ -36,8 +36,8 @@ struct Cleaning {
 };
 
 // What clean() would remove, without touching anything. UnsuitableTarget where a run holds the target's lock,
-// which is looked at before and not kept. Both: UnsuitableTarget that names the runs there are where a run or a
-// checkpoint of the scope is not there.
+// which is looked at before and not kept. Both: UnsuitableTarget that names the runs there are where a run or
+// a checkpoint of the scope is not there.
 [[nodiscard]] Cleaning survey_cleaning(const CleaningScope& scope);
 
 // Removes it under the target's lock. UnsuitableTarget, before anything is removed, when another process

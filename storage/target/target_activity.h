@@ -58,7 +58,7 @@ class TargetActivity {
 
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<bool> submitting_{false};  // of the call that begins; calls_ publishes it
-  mutable std::mutex mutex_;  // held for a few instructions, never over a system call
+  mutable std::mutex mutex_;             // held for a few instructions, never over a system call
   std::deque<Pending> pending_;
   std::map<int, Place> places_;  // by number, of files that are open or being opened
 };

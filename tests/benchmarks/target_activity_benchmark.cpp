@@ -1,5 +1,5 @@
-// What it costs a rank that somebody can see what it waits for: the notes of one write, of the kind that a ring
-// has in flight beside others.
+// What it costs a rank that somebody can see what it waits for: the notes of one write, of the kind that a
+// ring has in flight beside others.
 #include <benchmark/benchmark.h>
 
 #include "storage/target/target_activity.h"

@@ -83,6 +83,7 @@ class WhatIsRight(Verify):
         lines = self.verify(0, target).stdout.splitlines()
         self.assertEqual(lines[0].split(), ["checkpoint", "pass", "files", "bytes", "seconds", "GB/s", "result"])
         self.assertTrue(lines[1].endswith("right"))
+        self.assertRegex(lines[-1], r"^1 checkpoint, 0\.00\d\d GB, all right\.$")
         self.assertEqual(self.verify(0, target, "--csv").stdout.splitlines()[0],
                          "checkpoint,pass,files,bytes,seconds,GB/s,result")
         self.assertTrue(self.verify(0, target, "--markdown").stdout.startswith("| checkpoint"))
@@ -219,6 +220,36 @@ class NothingToVerify(Verify):
         (checkpoint(target, 2) / "manifest.json").unlink()
         self.refused(3, "verify", target, words=["no complete checkpoint", "nothing to verify"])
 
+    def test_a_file_is_what_inspect_is_for(self):
+        file = next(checkpoint(self.written()).glob("*.pt"))
+        self.refused(3, "verify", file, words=["is a file", f"ckptsim inspect {file}"])
+
+    def test_a_folder_with_nothing_does_not_keep_the_others_from_being_verified(self):
+        target = self.written()
+        empty = self.target("empty")
+        for arguments in ([target, empty], [empty, target]):
+            outcome = self.verify(3, *arguments)
+            self.assertIn("1 checkpoint)", outcome.messages()[0])
+            self.assertIn(f"{empty} holds no checkpoint", outcome.messages()[0])
+            self.assertIn("all else is right", outcome.messages()[0])
+            self.assertIn(f"Not verified: {empty} holds no checkpoint", outcome.stdout)
+            self.assertNotIn("all right", outcome.stdout)
+        self.refused(3, "verify", empty, self.folder / "none", words=[str(empty), "No such file"])
+        flip(next(checkpoint(target).glob("layer_*.pt")), 5000, 0)
+        self.assertEqual(len(self.report(5, target, empty)["not_verified"]), 1)
+
+    def test_all_means_that_nothing_is_absent(self):
+        first, second = self.target("first"), self.target("second")
+        self.run_ok(*SMALL, *FAST, "--passes", "1", "--checkpoints-per-pass", "2", "--target", first, "--target", second)
+        self.report(0, first, second, "--all")
+        self.report(3, first)
+        self.assertIn("2 checkpoints lack parts that are in no folder named", self.verify(5, first, "--all").messages()[0])
+        for target in (first, second):
+            for manifest in checkpoint(target).glob("manifest*.json"):
+                manifest.unlink()
+        self.report(0, first, second)
+        outcome = self.verify(5, first, second, "--all")
+        self.assertIn("2 checkpoints are incomplete", outcome.messages()[0])
     def test_a_damaged_marker_is_refused_in_the_words_of_a_run(self):
         target = self.written()
         flip(target / "ckptsim" / ".ckptsim-directory", 5, 1)
@@ -294,9 +325,16 @@ class WhatIsWrong(Verify):
         record = next(record for record in file["records"] if record["name"] == "data/0")
         flip(checkpoint(target) / file["name"], record["offset"], 0)
         outcome = self.verify(5, target)
+        with open(checkpoint(target) / file["name"], "rb") as opened:
+            opened.seek(record["offset"])
+            found = opened.read(1)[0]
         for text in (outcome.messages()[0], outcome.stdout):
-            for word in (file["name"], file["entries"][0]["key"], f"byte {record['offset']} differs", "1 byte in 1 file"):
+            for word in (file["name"], file["entries"][0]["key"], "1 byte in 1 file",
+                         f"byte {record['offset']} differs ({found:02x} instead of {found ^ 1:02x})"):
                 self.assertIn(word, text)
+        self.assertIn("the record changed after it was written: ", outcome.stdout)
+        finding = self.finding(target)
+        self.assertEqual((finding["found"], finding["expected"]), (f"{found:02x}", f"{found ^ 1:02x}"))
         self.assertIn("WRONG", outcome.stdout)
 
     def test_what_is_on_the_drive_and_not_what_is_in_the_page_cache(self):
@@ -335,6 +373,31 @@ class WhatIsWrong(Verify):
         (folder / "extra.pt").write_bytes(b"x")
         self.assertEqual([self.finding(target)[key] for key in ("kind", "file")], ["unlisted", "extra.pt"])
 
+    def test_a_swapped_or_older_file_is_called_what_it_is(self):
+        target = self.written(passes=2, checkpoints=2)
+        folder = checkpoint(target, 1)
+        names = ["layer_000-model_00-model_states.pt", "layer_000-model_01-model_states.pt"]
+        texts = [(folder / name).read_bytes() for name in names]
+        for name, text in zip(names, reversed(texts)):
+            (folder / name).write_bytes(text)
+        one = self.report(5, folder)["checkpoints"][0]
+        self.assertEqual([(finding["kind"], finding["message"]) for finding in one["findings"]],
+                         [("content", f"{names[0]}: holds the content of {names[1]}"),
+                          ("content", f"{names[1]}: holds the content of {names[0]}")])
+        self.assertGreater(one["wrong_bytes"], 1000)
+        self.assertIn(f"{names[0]}: holds the content of {names[1]}", self.verify(5, folder).messages()[0])
+        for name, text in zip(names, texts):
+            (folder / name).write_bytes(text)
+        (folder / names[0]).write_bytes((checkpoint(target, 2) / names[0]).read_bytes())
+        self.assertEqual(self.finding(folder)["message"], f"{names[0]}: holds what pass 2, checkpoint 2 wrote in it")
+        earlier = self.written(passes=1, checkpoints=1, name="earlier")  # the same seed
+        for name in (names[0], "mp_rank_00_model_states.pt"):  # the second has the iteration in its pickle
+            text = (folder / name).read_bytes()
+            (folder / names[0]).write_bytes(texts[0])
+            (folder / name).write_bytes((checkpoint(earlier) / name).read_bytes())
+            self.assertEqual(self.finding(folder)["message"], f"{name}: holds what pass 1, checkpoint 1 wrote in it")
+            (folder / name).write_bytes(text)
+
     def test_files_of_another_place_pass_or_checkpoint(self):
         target = self.written(checkpoints=2)
         first, second = checkpoint(target, 1), checkpoint(target, 2)
@@ -363,6 +426,20 @@ class WhatIsWrong(Verify):
             self.assertIn(name, finding["message"])
             shutil.copy(self.folder / "manifest.json", checkpoint(target) / "manifest.json")
 
+    def test_a_damaged_manifest_says_both_crcs_and_that_nothing_was_compared(self):
+        target = self.written()
+        manifest = checkpoint(target) / "manifest.json"
+        says = json.loads(manifest.read_text())["manifest_crc32"]
+        flip(manifest, 200, 0)
+        found = zlib.crc32(manifest.read_bytes()[:-12])
+        message = self.finding(target)["message"]
+        self.assertIn(f"its bytes have the CRC {found:08x}, and it says {says};", message)
+        self.assertIn("were not compared", message)
+        sizes = [path.stat().st_size for path in checkpoint(target).glob("*.pt")]
+        row = self.verify(5, target).stdout.splitlines()[1].split()
+        self.assertEqual(row[1:], ["-", str(len(sizes)), str(sum(sizes)), "-", "-", "WRONG"])
+        manifest.write_bytes(manifest.read_bytes()[:-12] + b"\x1b]0;x\x07!!\"\n}\n")
+        self.assertIn("it says what is no CRC", self.finding(target)["message"])
     def test_names_do_not_reach_the_terminal_as_they_are(self):
         target = self.written()
         name = "a\033[31mX\nckptsim: all right\n\u009b.pt"

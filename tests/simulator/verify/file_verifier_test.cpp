@@ -1,6 +1,7 @@
 #include "simulator/verify/file_verifier.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "small_checkpoint.h"
 
@@ -21,6 +23,7 @@ using simulator::testing::SmallCheckpoint;
 using storage::Completion;
 using storage::Request;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr std::uint64_t kBlock = 4096;
 constexpr std::uint64_t kDepth = 3;
@@ -112,10 +115,34 @@ TEST_F(FileVerifying, ABlockThatCannotBeReadIsAnErrorAtItsOffsetAndTheRestIsVeri
 TEST_F(FileVerifying, SaysWhetherAWrongPayloadWasWrittenSoOrChangedSince) {
   bytes_[5000] ^= 1;
   ContraryTarget changed(clock_, bytes_);
-  EXPECT_THAT(verify(changed).findings.at(0).words, HasSubstr("the file's own CRC ("));
+  EXPECT_THAT(verify(changed).findings.at(0).words,
+              StartsWith("the record changed after it was written: the file's own CRC ("));
   manifest_.seed = 99;
   ContraryTarget other(clock_, test::read_file(checkpoint_.folder() / "a.pt"));
-  EXPECT_THAT(verify(other).findings.at(0).words, HasSubstr("but the seed makes other bytes"));
+  const std::string words = verify(other).findings.at(0).words;
+  EXPECT_THAT(words, StartsWith("the record was written so: "));
+  EXPECT_THAT(words, HasSubstr("but the seed makes other bytes"));
+}
+
+TEST_F(FileVerifying, ShowsTheBytesWhereFewDiffer) {
+  const auto hexadecimal = [](char byte) { return fmt::format("{:02x}", static_cast<unsigned char>(byte)); };
+  const std::string right = bytes_;
+  for (std::size_t at = 5000; at < 5016; at += 2)
+    bytes_[at] ^= 1;
+  for (std::size_t at = 7000; at < 7009; ++at)
+    bytes_[at] ^= 1;
+  ContraryTarget target(clock_, bytes_);
+  const FileOutcome outcome = verify(target);
+  ASSERT_EQ(outcome.findings.size(), 2U);
+  std::vector<std::string> expected;
+  std::vector<std::string> found;
+  for (std::size_t at = 5000; at < 5016; at += 2) {
+    expected.push_back(hexadecimal(right[at]));
+    found.push_back(hexadecimal(bytes_[at]));
+  }
+  EXPECT_EQ(outcome.findings[0].expected, fmt::format("{}", fmt::join(expected, " ")));
+  EXPECT_EQ(outcome.findings[0].found, fmt::format("{}", fmt::join(found, " ")));
+  EXPECT_EQ(outcome.findings[1].expected, "") << "nine";
 }
 
 TEST_F(FileVerifying, ManyWrongBytesAreCountedAndTheFirstOnesShown) {

@@ -1,5 +1,6 @@
 #include "simulator/verify/finding.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace ckptsim::simulator {
@@ -35,6 +36,19 @@ TEST(Finding, SaysWhichBytesOfWhichTensorDiffer) {
   EXPECT_EQ(sentence(finding), "a.pt: byte 4096 differs, in the end of the archive");
 }
 
+TEST(Finding, SaysHowFewBytesDiffer) {
+  Finding finding = example();
+  finding.expected = "3f 00";
+  finding.found = "7f 01";
+  EXPECT_THAT(headline(finding),
+              ::testing::HasSubstr("4105 differ (7f 01 instead of 3f 00), in the payload"));
+  finding.bytes = finding.wrong_bytes = 1;
+  finding.expected = "3f";
+  finding.found = "7f";
+  EXPECT_THAT(headline(finding),
+              ::testing::HasSubstr("byte 4096 differs (7f instead of 3f), in the payload"));
+}
+
 TEST(Finding, SaysWhatElseIsWrong) {
   EXPECT_EQ(sentence({.kind = "missing", .file = "a.pt", .words = "is missing"}), "a.pt: is missing");
   EXPECT_EQ(sentence({.kind = "too_short", .file = "a.pt", .offset = 5, .bytes = 5, .words = "are missing"}),
@@ -42,7 +56,9 @@ TEST(Finding, SaysWhatElseIsWrong) {
 }
 
 TEST(Finding, TravelsBetweenProcessesWhole) {
-  const Finding finding = example();
+  Finding finding = example();
+  finding.expected = "3f";
+  finding.found = "7f";
   const Finding back = finding_from_text(finding_to_text(finding));
   EXPECT_EQ(back.kind, finding.kind);
   EXPECT_EQ(back.offset, finding.offset);

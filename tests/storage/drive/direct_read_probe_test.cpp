@@ -54,7 +54,8 @@ TEST(DirectReadProbeDeathTest, DoesNotBlameTheFileSystemWhereThePageCacheIsNotSh
   if (!prove_direct_io(folder.path()).statx_reported) GTEST_SKIP() << "this file system does not say";
   test::expect_in_child([&]() -> std::string {
     constexpr uid_t nobody = 65534;
-    if (chdir(folder.path().c_str()) != 0) return "could not enter the folder";  // folders above may be closed
+    if (chdir(folder.path().c_str()) != 0)
+      return "could not enter the folder";  // folders above may be closed
     if (setresuid(nobody, nobody, nobody) != 0) return "could not become nobody";
     const DirectReadFacts facts = probe_direct_read("file");
     if (facts.io_alignment != own.io_alignment) return "another alignment: " + facts.reason;
