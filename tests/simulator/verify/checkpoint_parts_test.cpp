@@ -22,9 +22,10 @@ using ::testing::IsEmpty;
 VerifyResult verified(const SmallCheckpoint& first, const SmallCheckpoint& second) {
   const auto communicator = make_serial_communicator();
   Progress progress;
+  Interruption interruption;
   return verify(*communicator,
                 {.folders = {first.target().string(), second.target().string()}, .backend = "buffered"},
-                progress);
+                progress, interruption);
 }
 
 TEST(Parts, ThatAreElsewhereAreNamedAndTheRestIsNoCheckpoint) {
