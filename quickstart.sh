@@ -5,7 +5,21 @@
 #   ./quickstart.sh                          in a folder of this checkout
 #   CKPTSIM_TARGET=/mnt/nvme0 ./quickstart.sh   on the drive that is mounted there
 set -euo pipefail
-[ -z "${CKPTSIM_TARGET:-}" ] || CKPTSIM_TARGET="$(realpath "$CKPTSIM_TARGET")"
+if [ $# -gt 0 ]; then
+  sed -n '2,/^set /{ s/^# \{0,1\}//p }' "$0"
+  case "$1" in
+    -h | --help) exit 0 ;;
+    *) echo "quickstart.sh: $1: it takes no arguments" >&2 && exit 2 ;;
+  esac
+fi
+if [ -n "${CKPTSIM_TARGET:-}" ]; then
+  # Before anything is installed or built.
+  [ -d "$CKPTSIM_TARGET" ] && [ -w "$CKPTSIM_TARGET" ] || {
+    echo "quickstart.sh: CKPTSIM_TARGET=$CKPTSIM_TARGET: no folder that this user may write to" >&2
+    exit 3
+  }
+  CKPTSIM_TARGET="$(realpath "$CKPTSIM_TARGET")"
+fi
 cd "$(dirname "$0")"
 source .ci/common.sh
 

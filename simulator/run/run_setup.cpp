@@ -115,7 +115,11 @@ void RunSetup::prepare_targets(bool lock) {
   means_.workspace = std::make_unique<Workspace>(communicator_, config_, means_.layout);
   means_.loading->assign(*means_.workspace);
   if (config_.storage.iopoll) means_.workspace->prove_polling();
-  if (lock) means_.workspace->lock();
+  if (lock) {
+    means_.workspace->lock();
+  } else {
+    means_.workspace->refuse_in_use();
+  }
   const bool resumed = resume_ != nullptr;
   const bool keeps = resumed && resume_->finished > 0;
   if (keeps) means_.workspace->keep_run();

@@ -204,6 +204,14 @@ void Workspace::lock() {
   });
 }
 
+void Workspace::refuse_in_use() {
+  together(communicator_, ExitCode::kUnsuitable, [&] {
+    for (const TargetGroup& group : groups_) {
+      if (leads(group)) storage::MarkedDirectory::refuse_in_use(config_.storage.targets[group.target]);
+    }
+  });
+}
+
 void Workspace::gather_environment() {
   std::vector<std::string> mine;
   together(communicator_, ExitCode::kUnsuitable, [&] {

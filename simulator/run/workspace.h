@@ -49,6 +49,9 @@ class Workspace {
   // by checkpoints_that_fit(), before anything in it is touched.
   void lock();
 
+  // Refuses what lock() would for another run's sake, and makes and locks nothing.
+  void refuse_in_use();
+
   // How many checkpoints a pass holds: `asked` (none: `auto`), after checking that they fit, or `auto`'s
   // answer. Throws RunFailure 3 naming target, needed and free bytes. Works with and without the lock.
   [[nodiscard]] Capacity checkpoints_that_fit(const RunPlan& plan, std::optional<std::int64_t> asked);

@@ -101,6 +101,11 @@ Folder MarkedDirectory::open_checkpoint(const std::filesystem::path& target, std
   return existing(checkpoint_below(directory, run, checkpoint));
 }
 
+void MarkedDirectory::refuse_in_use(const std::filesystem::path& target) {
+  const Folder directory = open_folder(open_target(target), kMarkedDirectory);
+  if (directory.exists()) (void)ReadLock(directory);
+}
+
 Contents MarkedDirectory::run_contents(std::string_view run) const {
   const Folder folder = open_run(directory_, run);
   return folder.exists() ? survey_run(folder) : Contents{};

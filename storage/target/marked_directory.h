@@ -41,6 +41,10 @@ class MarkedDirectory {
   [[nodiscard]] static Folder open_checkpoint(const std::filesystem::path& target, std::string_view run,
                                               int checkpoint);
 
+  // Throws as the constructor does where another process holds the lock; makes nothing and keeps nobody out
+  // longer than it takes.
+  static void refuse_in_use(const std::filesystem::path& target);
+
   // What an earlier run of that name left, by the files' own facts. Refuses as remove_run does.
   [[nodiscard]] Contents run_contents(std::string_view run) const;
   // The same without a lock, and without making anything where there is no ckptsim/ yet; first by names and

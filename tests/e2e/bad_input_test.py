@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import pickle
 import subprocess
 import unittest
@@ -119,6 +120,22 @@ class BadConfiguration(EndToEnd):
         self.assertEqual(table[0].split(",")[0], "ranks")
         self.assertEqual({line.count(",") for line in table}, {table[0].count(",")})
 
+    def test_the_quickstart_says_what_it_does_and_refuses_before_it_builds(self):
+        script = str(pathlib.Path(__file__).parents[2] / "quickstart.sh")
+
+        def quickstart(*arguments, **settings):
+            return subprocess.run([script, *arguments], capture_output=True, text=True, timeout=60, cwd=self.folder,
+                                  env=environment() | settings)
+
+        help_text = quickstart("--help")
+        self.assertEqual(help_text.returncode, 0, help_text.stderr)
+        self.assertIn("CKPTSIM_TARGET=/mnt/nvme0 ./quickstart.sh", help_text.stdout)
+        self.assertNotIn("set -", help_text.stdout)
+        self.assertEqual(quickstart("--fast").returncode, 2)
+        refusal = quickstart(CKPTSIM_TARGET=str(self.folder / "missing"))
+        self.assertEqual((refusal.returncode, refusal.stdout), (3, ""))
+        self.assertIn(str(self.folder / "missing"), refusal.stderr)
+
     def test_a_key_that_is_given_twice(self):
         self.refused(2, "run", *SMALL, *FAST, "--backend", "null", "--set", "checkpoint.passes=2",
                      words=["checkpoint.passes"])
@@ -177,6 +194,8 @@ class BadTarget(EndToEnd):
                 process.stderr.readline()
                 self.refused(3, "run", *SMALL, *FAST, "--target", target, words=[str(target), str(process.pid)])
                 self.refused(3, "run", *SMALL, *FAST, "--target", target, processes=2, words=[str(target)])
+                self.refused(3, "run", *SMALL, *FAST, "--target", target, "--dry-run",
+                             words=["another run is using", str(target), str(process.pid)])
             finally:
                 process.kill()
 

@@ -102,7 +102,10 @@ class ResultSchema(EndToEnd):
         self.assertEqual(outcome.code, 4, outcome.stderr)
         result = self.validated()
         self.assertEqual(result["status"], "failed")
-        self.assertEqual(outcome.messages(), ["ckptsim: " + result["failure"]])
+        [folder] = (self.folder / "results").iterdir()
+        self.assertEqual(outcome.messages(), [
+            f"ckptsim: {result['failure']}; 0 finished checkpoints are kept in {folder}; go on with the same command and "
+            f"--resume {folder}"])
         self.assertEqual(result["passes"][0]["checkpoints"], [])
 
     def test_what_is_missing_unknown_or_of_another_type_is_found(self):
