@@ -72,8 +72,8 @@ void Passes::write_next(bool redone) {
   const Position position = position_of(ordinal_, config_.checkpoint, result_.effective.checkpoints_per_pass);
   PassResult& pass = begin_pass(position);
   const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
-  stop_where_asked(communicator_, interruption_);
   const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::save_task(ordinal_));
+  stop_where_asked(communicator_, interruption_);
   CheckpointResult checkpoint = save_checkpoint(position);
   checkpoint.pause_ns = pause_ns;
   checkpoint.redone = redone;
@@ -102,10 +102,10 @@ bool Passes::in_first_pass() const {
 }
 
 void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
-  stop_where_asked(communicator_, interruption_);
   CheckpointResult& saved = pass.checkpoints[index];
   progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
   const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
+  stop_where_asked(communicator_, interruption_);
   saved.load =
       means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
   try {
