@@ -42,7 +42,7 @@ TEST(LoadResult, SaysHowMuchAPageCacheHeldAndWhetherItWasAsked) {
   ranks[1].cached_bytes_before = 500;
   const LoadResult through = summarise_load(ranks, 100, true);
   EXPECT_TRUE(through.from_cache);
-  EXPECT_DOUBLE_EQ(through.cached_share, 0.25);
+  EXPECT_DOUBLE_EQ(through.cached_share.value_or(-1), 0.25);
   const LoadResult past = summarise_load(ranks, 100, false);
   EXPECT_FALSE(past.from_cache) << "direct reads do not ask the page cache";
   EXPECT_EQ(past.cached_bytes_before, 500U);
