@@ -14,6 +14,8 @@
 #include "simulator/engine/failure.h"
 #include "simulator/plan/plan.h"
 #include "simulator/report/version.h"
+#include "simulator/run/hang_guard.h"
+#include "simulator/run/stall_watch.h"
 
 namespace ckptsim::cli {
 namespace {
@@ -67,6 +69,8 @@ simulator::Resume take_up(simulator::Communicator& communicator, const std::stri
   std::string known;
   simulator::together(communicator, ExitCode::kInputOutput, [&] {
     if (communicator.process() != 0) return;
+    const simulator::HangGuard guard(simulator::stall_limit(config),
+                                     fmt::format("reading the journal in {}", resumed));
     resume.earlier = folder.take_up(resumed);
     refuse_other_run(*resume.earlier, config, resumed);
     for (const simulator::PassResult& pass : resume.earlier->passes) {
@@ -88,6 +92,7 @@ simulator::Resume take_up(simulator::Communicator& communicator, const std::stri
 }
 
 simulator::RunResult finished_result(const simulator::Resume& resume, simulator::ResultFolder& folder) {
+  const simulator::HangGuard guard(simulator::stall_limit(resume.earlier->config), "writing result.json");
   simulator::RunResult result = *resume.earlier;
   result.plan = simulator::make_plan(result.config);
   result.status = "complete";

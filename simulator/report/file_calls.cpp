@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "storage/call_listener.h"
 #include "storage/descriptor.h"
 #include "storage/uninterrupted.h"
 
@@ -20,6 +21,7 @@ void fail_call(const std::string& what, const fs::path& path) {
 }
 
 void write_all(int file, std::string_view text, const fs::path& path) {
+  storage::CallListener::tell("writing", path);
   while (!text.empty()) {
     const ssize_t written = storage::uninterrupted([&] { return write(file, text.data(), text.size()); });
     if (written < 0) fail_call("write", path);
@@ -28,6 +30,7 @@ void write_all(int file, std::string_view text, const fs::path& path) {
 }
 
 void sync_folder(const fs::path& folder) {
+  storage::CallListener::tell("in fsync of", folder);
   const int directory =
       storage::uninterrupted([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (directory < 0) fail_call("open", folder);
@@ -38,23 +41,28 @@ void sync_folder(const fs::path& folder) {
 
 void publish_file(const fs::path& folder, const std::string& name, const std::string& text) {
   const fs::path temporary = folder / (name + ".tmp");
+  storage::CallListener::tell("creating", temporary);
   const int file = storage::uninterrupted(
       [&] { return open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); });
   if (file < 0) fail_call("create", temporary);
   try {
     write_all(file, text, temporary);
+    storage::CallListener::tell("in fsync of", temporary);
     if (fsync(file) != 0) fail_call("fsync", temporary);
   } catch (...) {
     close(file);
     unlink(temporary.c_str());
     throw;
   }
+  storage::CallListener::tell("closing", temporary);
   if (close(file) != 0) fail_call("close", temporary);
+  storage::CallListener::tell("renaming to", folder / name);
   fs::rename(temporary, folder / name);
   sync_folder(folder);
 }
 
 std::optional<std::string> text_of_regular_file(const fs::path& path) {
+  storage::CallListener::tell("reading", path);
   const storage::Descriptor file(storage::uninterrupted(
       [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); }));
   if (!file.valid()) {

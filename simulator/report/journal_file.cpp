@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "simulator/report/file_calls.h"
+#include "storage/call_listener.h"
 #include "storage/errors.h"
 #include "storage/uninterrupted.h"
 
@@ -21,6 +22,7 @@ JournalFile::~JournalFile() {
 
 void JournalFile::open(const std::filesystem::path& path) {
   path_ = path;
+  storage::CallListener::tell("opening", path);
   // Not a pipe or a device, which would be waited for.
   file_ = storage::uninterrupted(
       [&] { return ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK); });
@@ -36,6 +38,7 @@ void JournalFile::open(const std::filesystem::path& path) {
 }
 
 std::string JournalFile::text() const {
+  storage::CallListener::tell("reading", path_);
   struct stat facts {};
   if (fstat(file_, &facts) != 0) fail_call("look at", path_);
   std::string text(static_cast<std::size_t>(facts.st_size), '\0');
@@ -52,8 +55,10 @@ std::string JournalFile::text() const {
 }
 
 void JournalFile::cut(std::size_t bytes) {
+  storage::CallListener::tell("shortening", path_);
   const auto length = static_cast<off_t>(bytes);
   if (storage::uninterrupted([&] { return ftruncate(file_, length); }) != 0) fail_call("shorten", path_);
+  storage::CallListener::tell("in fsync of", path_);
   if (fsync(file_) != 0) fail_call("fsync", path_);
   bytes_ = length;
 }
@@ -61,6 +66,7 @@ void JournalFile::cut(std::size_t bytes) {
 void JournalFile::append(const std::string& lines) {
   try {
     write_all(file_, lines, path_);
+    storage::CallListener::tell("in fsync of", path_);
     if (fsync(file_) != 0) fail_call("fsync", path_);
   } catch (const std::system_error&) {
     // Not durable is not finished: the lines go again, where that can still be done.

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "simulator/communicator/packing.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/process_memory.h"
 #include "simulator/run/rank_load_text.h"
 #include "simulator/run/rank_save_text.h"
@@ -152,15 +153,20 @@ CheckpointOutcome CheckpointRunner::save(const CheckpointJob& job,
                  .run = &RankWorker::run});
 
   // Not where the run fails anyway: a drive that hangs would not answer this either.
-  for (const auto& worker : workers_) {
-    if (!in_progress_->watch.fails) worker->check_sizes();
-  }
+  if (!in_progress_->watch.fails) check_sizes();
   agree_on_failures();
   CheckpointOutcome outcome{.ranks = collect_measurements(span.end),
                             .called = called,
                             .barrier_to_barrier_ns = (span.end - span.begin).count()};
   outcome.gather_ns = (clock_.now() - span.end).count();
   return outcome;
+}
+
+void CheckpointRunner::check_sizes() {
+  const HangGuard guard(hang_limit(communicator_, stall_limit_),
+                        "checking the sizes of a checkpoint's files");
+  for (const auto& worker : workers_)
+    worker->check_sizes();
 }
 
 LoadOutcome CheckpointRunner::load(const LoadJob& job) {
@@ -178,6 +184,8 @@ CheckpointRunner::BetweenBarriers CheckpointRunner::run_ranks(const Task& task) 
   Watch& watch = in_progress_->watch;
   given_up_.assign(workers_.size(), std::nullopt);
   together(communicator_, ExitCode::kInputOutput, [&] {
+    const HangGuard guard(hang_limit(communicator_, stall_limit_),
+                          "getting ready to write or read a checkpoint");
     for (const auto& worker : workers_) {
       task.prepare(*worker, watch);
       in_progress_->threads.start(*worker);
@@ -276,14 +284,19 @@ void CheckpointRunner::read_messages(std::uint32_t task) {
 
 CheckpointRunner::WatchedProcesses::WatchedProcesses(CheckpointRunner& runner, std::uint32_t task)
     : runner_(runner) {
-  runner.neighbour_ = std::make_unique<NeighbourWatch>(runner.communicator_, runner.places_,
-                                                       runner.stall_limit_, runner.clock_, task);
+  runner.neighbour_ = std::make_unique<NeighbourWatch>(
+      runner.communicator_, runner.places_, silence_limit(runner.stall_limit_), runner.clock_, task);
   runner.communicator_.while_waiting([&runner, task, looked = runner.clock_.now()]() mutable {
     if (runner.clock_.now() - looked < kTick) return;
     looked = runner.clock_.now();
     runner.read_messages(task);
     runner.neighbour_->look();
   });
+}
+
+void CheckpointRunner::WatchedProcesses::about_to(std::string_view /*doing*/,
+                                                  const std::filesystem::path& /*path*/) {
+  runner_.neighbour_->tell();
 }
 
 CheckpointRunner::WatchedProcesses::~WatchedProcesses() {

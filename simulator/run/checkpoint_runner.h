@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
@@ -16,6 +18,7 @@
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
 #include "simulator/run/stall_watch.h"
+#include "storage/call_listener.h"
 
 namespace ckptsim::simulator {
 
@@ -50,16 +53,18 @@ class CheckpointRunner {
   CheckpointRunner& operator=(const CheckpointRunner&) = delete;
 
   // While it stands, and this process waits for its ranks or in a collective, a process that gives no sign
-  // of life for `stall_limit` ends the run (see NeighbourWatch). No process may do anything that takes long
-  // without being a failure.
-  class WatchedProcesses {
+  // of life for silence_limit() ends the run (see NeighbourWatch). What takes long in this thread tells of
+  // its calls (storage::CallListener), and with them the neighbour that this process is there.
+  class WatchedProcesses final : private storage::CallListener {
    public:
     WatchedProcesses(CheckpointRunner& runner, std::uint32_t task);
-    ~WatchedProcesses();
+    ~WatchedProcesses() override;
     WatchedProcesses(const WatchedProcesses&) = delete;
     WatchedProcesses& operator=(const WatchedProcesses&) = delete;
 
    private:
+    void about_to(std::string_view doing, const std::filesystem::path& path) override;
+
     CheckpointRunner& runner_;
   };
 
@@ -97,6 +102,7 @@ class CheckpointRunner {
   };
   [[nodiscard]] BetweenBarriers run_ranks(const Task& task);
 
+  void check_sizes();
   void wait_for_ranks(Watch& watch, std::uint32_t task);
   void give_up_stalled_ranks(Watch& watch, StallWatch& stalls);
   void tell_others_of_failure(std::uint32_t task);

@@ -1,9 +1,13 @@
 #include "simulator/run/loading.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "simulator/engine/failure.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/load_ranks.h"
+#include "simulator/run/stall_watch.h"
 
 namespace ckptsim::simulator {
 
@@ -26,6 +30,8 @@ LoadResult Loading::load(CheckpointRunner& runner, const Workspace& workspace,
                          const LoadJob& job) {
   const storage::Clock::Time start = clock_.now();
   together(communicator_, ExitCode::kInputOutput, [&] {
+    const HangGuard guard(hang_limit(communicator_, stall_limit(config_)),
+                          fmt::format("taking checkpoint {} out of the page cache", checkpoint));
     for (const auto& worker : workers) {
       RankLoader& loader = worker->loader();
       loader.drop_cached_pages(workspace.open_folder_of(loader.read_rank(), checkpoint));

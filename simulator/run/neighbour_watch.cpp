@@ -37,15 +37,18 @@ void NeighbourWatch::heard(const SideMessage& message) {
   if (message.kind == SideMessage::Kind::kSilent) end_because_of(static_cast<int>(message.value));
 }
 
+void NeighbourWatch::tell() {
+  if (!active_ || clock_.now() - told_ < interval_) return;
+  told_ = clock_.now();
+  communicator_.post(
+      next_,
+      {.kind = SideMessage::Kind::kAlive, .checkpoint = checkpoint_, .process = communicator_.process()});
+}
+
 void NeighbourWatch::look() {
   if (!active_) return;
   stalls_.look();
-  if (clock_.now() - told_ >= interval_) {
-    told_ = clock_.now();
-    communicator_.post(
-        next_,
-        {.kind = SideMessage::Kind::kAlive, .checkpoint = checkpoint_, .process = communicator_.process()});
-  }
+  tell();
   const std::chrono::nanoseconds silence = stalls_.still_for(0, heard_);
   if (silence < stalls_.limit()) return;
   if (communicator_.process() == 0 || watched_ == 0 || silence >= 2 * stalls_.limit())

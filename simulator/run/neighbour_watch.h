@@ -24,6 +24,9 @@ class NeighbourWatch {
   // A kAlive or kSilent has come. Throws as look() does.
   void heard(const SideMessage& message);
 
+  // Tells the next process that this one is there, when it is time to: within long work, which does not look.
+  void tell();
+
   // At every tick. Tells the next process that this one is there, when it is time to. Where the one before
   // has given no sign of life for the limit, process 0 is told, which can still write the result, and throws
   // RunFailure with Leaving::kAbort; where process 0 is the silent one, or does not act for as long again,

@@ -111,7 +111,7 @@ void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t 
       means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
   try {
     together(communicator_, ExitCode::kInputOutput, [&] {
-      const HangGuard guard(stall_limit_alone(), "writing the journal");
+      const HangGuard guard(hang_limit(communicator_, stall_limit(config_)), "writing the journal");
       if (communicator_.process() == 0)
         journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
     });
@@ -127,7 +127,7 @@ void Passes::keep(PassResult& pass) {
   const storage::Clock::Time start = clock_.now();
   try {
     together(communicator_, ExitCode::kInputOutput, [&] {
-      const HangGuard guard(stall_limit_alone(), "writing the journal");
+      const HangGuard guard(hang_limit(communicator_, stall_limit(config_)), "writing the journal");
       if (communicator_.process() == 0) journal_.checkpoint(pass);
     });
   } catch (const RunFailure&) {
@@ -136,11 +136,6 @@ void Passes::keep(PassResult& pass) {
     throw;
   }
   pass.checkpoints.back().engine.journal_ns = (clock_.now() - start).count();
-}
-
-// Of work within a checkpoint. Several processes have neighbours that notice, and one sentence is enough.
-std::chrono::nanoseconds Passes::stall_limit_alone() const {
-  return communicator_.processes() == 1 ? stall_limit(config_) : std::chrono::nanoseconds{0};
 }
 
 storage::OpenMode Passes::open_mode() const {
@@ -200,7 +195,6 @@ CheckpointResult Passes::save_checkpoint(const Position& position) {
 // The folder of each rank of this process, ready for files that no manifest vouches for.
 std::map<long, std::string> Passes::make_folders(std::int64_t checkpoint) {
   if (workspace_ != nullptr) {
-    const HangGuard guard(stall_limit_alone(), fmt::format("making the folder of checkpoint {}", checkpoint));
     workspace_->remove_manifests(checkpoint);
     workspace_->make_folder(checkpoint);
   }
@@ -224,8 +218,6 @@ void Passes::publish_manifests(CheckpointResult& result, std::uint64_t content_p
     files[worker->place().rank] = worker->manifest_files();
   const auto manifests = workspace_->gather_manifests(head, files);
   result.engine.manifest_ns = (clock_.now() - start).count();
-  const HangGuard guard(stall_limit_alone(),
-                        fmt::format("writing the manifest of checkpoint {}", result.checkpoint));
   workspace_->publish_manifests(result.checkpoint, manifests);
 }
 

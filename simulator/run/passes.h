@@ -47,7 +47,6 @@ class Passes {
   [[nodiscard]] std::map<long, std::string> make_folders(std::int64_t checkpoint);
   void publish_manifests(CheckpointResult& result, std::uint64_t content_pass);
   [[nodiscard]] std::int64_t pause();
-  [[nodiscard]] std::chrono::nanoseconds stall_limit_alone() const;
 
   Communicator& communicator_;
   const RunConfig& config_;

@@ -11,6 +11,7 @@
 
 #include "models/invariant.h"
 #include "simulator/plan/plan.h"
+#include "storage/call_listener.h"
 #include "storage/target/marked_directory.h"
 #include "storage/torch/archive_stream.h"
 
@@ -173,6 +174,7 @@ void RankWorker::note_thread_times(const ThreadTimes& before, const ThreadTimes&
 void RankWorker::check_sizes() {
   if (config_.storage.backend == "null" || failure_.has_value() || stopped_) return;
   for (const PlannedFile& file : files_) {
+    storage::CallListener::tell("looking at", file.path);
     struct stat facts {};
     const std::string name = std::filesystem::path(file.path).filename();
     const bool known = fstatat(folder_.descriptor.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;

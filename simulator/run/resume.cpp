@@ -13,6 +13,7 @@
 #include "models/invariant.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/manifest_reader.h"
+#include "storage/call_listener.h"
 #include "storage/errors.h"
 #include "storage/target/marked_directory.h"
 
@@ -31,6 +32,7 @@ std::string difference(const Manifest& manifest, const RunConfig& config, const 
 }
 
 std::string text_of(const fs::path& path) {
+  storage::CallListener::tell("reading", path);
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file || file.bad()) {
@@ -41,6 +43,7 @@ std::string text_of(const fs::path& path) {
 
 void require_files(const Manifest& manifest, const fs::path& folder) {
   for (const ManifestFile& file : manifest.files) {
+    storage::CallListener::tell("looking at", folder / file.name);
     std::error_code error;
     const std::uint64_t bytes = fs::file_size(folder / file.name, error);
     if (!error && bytes == file.file_bytes) continue;

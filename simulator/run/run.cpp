@@ -45,7 +45,8 @@ class Run {
     Start start;
     if (request_.resume.has_value()) start = take_up(*request_.resume);
     on_process_0([&] {
-      const HangGuard guard(stall_limit(request_.config), "making the folder for the result");
+      const HangGuard guard(hang_limit(communicator_, stall_limit(request_.config)),
+                            "making the folder for the result");
       journal_.begin(result_);
     });
     try {
@@ -61,7 +62,7 @@ class Run {
       throw;
     }
     on_process_0([&] {
-      const HangGuard guard(stall_limit(request_.config), "writing result.json");
+      const HangGuard guard(hang_limit(communicator_, stall_limit(request_.config)), "writing result.json");
       journal_.end(result_);
     });
     progress_.end_run();
@@ -84,7 +85,7 @@ class Run {
   void end_failed(const RunFailure& failure) {
     if (communicator_.process() != 0) return;
     try {
-      const HangGuard guard(stall_limit(request_.config),
+      const HangGuard guard(hang_limit(communicator_, stall_limit(request_.config)),
                             fmt::format("writing result.json after a failure, {}", failure.what()));
       journal_.end(result_);
     } catch (const std::system_error& error) {
@@ -175,7 +176,10 @@ class Run {
       progress_.begin_removal("the earlier run");
     workspace->remove_earlier_run(interruption_);
     result_.environment.targets = workspace->environment();
-    on_process_0([&] { journal_.removed(result_); });
+    on_process_0([&] {
+      const HangGuard guard(hang_limit(communicator_, stall_limit(request_.config)), "writing the journal");
+      journal_.removed(result_);
+    });
   }
 
   Communicator& communicator_;

@@ -35,8 +35,8 @@ std::string_view doing(Request::Kind kind) {
 }
 
 std::string advice(std::string_view setting) {
-  return fmt::format(
-      "look for the drive in the kernel's log (dmesg), or raise {} if it may take that long", setting);
+  return fmt::format("look for the drive in the kernel's log (dmesg), or raise {} if it may take that long",
+                     setting);
 }
 
 double seconds_of(std::chrono::nanoseconds duration) {
@@ -60,10 +60,10 @@ std::string stall_sentence(const storage::TargetActivity::Waiting& waiting, std:
                      doing(waiting.kind), waiting.path, place, utc(now - waiting.since), advice(setting));
 }
 
-std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit,
-                          std::string_view setting) {
+std::string hang_sentence(const std::string& doing, std::chrono::nanoseconds limit, std::string_view setting,
+                          std::chrono::nanoseconds grace) {
   return fmt::format("no answer for {:g} s while it was {} (since {}); {}", seconds_of(limit), doing,
-                     utc(limit), advice(setting));
+                     utc(limit + grace), advice(setting));
 }
 
 std::string silence_sentence(int process, const std::vector<RankPlace>& places,

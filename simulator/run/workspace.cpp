@@ -16,6 +16,7 @@
 #include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/manifest.h"
+#include "simulator/run/stall_watch.h"
 #include "storage/clock.h"
 #include "storage/descriptor.h"
 #include "storage/drive/direct_io_probe.h"
@@ -97,11 +98,16 @@ Workspace::Workspace(Communicator& communicator, const RunConfig& config, const 
   }
 }
 
+HangGuard Workspace::guarded(std::string_view doing, const fs::path& path) const {
+  return {hang_limit(communicator_, stall_limit(config_)), fmt::format("{} {}", doing, path.string())};
+}
+
 void Workspace::check_targets() {
   std::vector<std::string> mine;
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!leads(groups_[i])) continue;
+      const HangGuard guard = guarded("looking at", config_.storage.targets[groups_[i].target]);
       const Identity identity = checked_identity(config_.storage.targets[groups_[i].target]);
       mine.push_back(pack(
           {std::to_string(i), fmt::format("{} {} {}", groups_[i].host, identity.device, identity.inode)}));
@@ -135,15 +141,18 @@ void Workspace::find_shared_targets() {
     return token_path(config_.storage.targets[groups_[where].target], run, whose);
   };
   std::vector<std::filesystem::path> made;
-  const auto remove_tokens = [&made] {
-    for (const fs::path& token : made)
+  const auto remove_tokens = [this, &made] {
+    for (const fs::path& token : made) {
+      const HangGuard guard = guarded("removing", token);
       fs::remove(token);
+    }
   };
   std::vector<std::string> mine;
   try {
     together(communicator_, ExitCode::kUnsuitable, [&] {
       for (std::size_t i = 0; i < groups_.size(); ++i) {
         if (!leads(groups_[i])) continue;
+        const HangGuard guard = guarded("making", token_of(i, i));
         make_token(token_of(i, i));
         made.push_back(token_of(i, i));
       }
@@ -151,7 +160,10 @@ void Workspace::find_shared_targets() {
     together(communicator_, ExitCode::kUnsuitable, [&] {
       for (std::size_t i = 0; i < groups_.size(); ++i) {
         if (!leads(groups_[i])) continue;
+        HangGuard guard =
+            guarded("looking for other hosts' files in", config_.storage.targets[groups_[i].target]);
         for (std::size_t k = 0; k < groups_.size(); ++k) {
+          guard.alive();
           if (fs::exists(token_of(i, k))) mine.push_back(fmt::format("{} {}", i, k));
         }
       }
@@ -174,7 +186,10 @@ void Workspace::find_shared_targets() {
 void Workspace::prove_polling() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (const TargetGroup& group : groups_) {
-      if (leads(group)) storage::prove_polling(config_.storage.targets[group.target]);
+      if (!leads(group)) continue;
+      const std::string& target = config_.storage.targets[group.target];
+      const HangGuard guard = guarded("trying polled completion on", target);
+      storage::prove_polling(target);
     }
   });
 }
@@ -183,6 +198,7 @@ void Workspace::lock() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!leads(groups_[i])) continue;
+      const HangGuard guard = guarded("locking", config_.storage.targets[groups_[i].target]);
       led_[i] = std::make_unique<storage::MarkedDirectory>(config_.storage.targets[groups_[i].target]);
     }
   });
@@ -194,6 +210,7 @@ void Workspace::gather_environment() {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!leads(groups_[i])) continue;
       const std::string& target = config_.storage.targets[groups_[i].target];
+      const HangGuard guard = guarded("looking through", target);
       const storage::FileSystemFacts facts = storage::file_system_facts(target);
       const storage::Contents own = storage::MarkedDirectory::survey(target, config_.name);
       mine.push_back(
@@ -275,8 +292,10 @@ void Workspace::remove_run_of(std::size_t group, const Look& look) {
 void Workspace::prove_direct_io(Interruption& interruption) {
   std::uint64_t alignment = 1;
   together_until_asked(communicator_, interruption, ExitCode::kUnsuitable, [&](const Look& look) {
-    for (auto& [group, directory] : led_)
+    for (auto& [group, directory] : led_) {
+      const HangGuard guard = guarded("trying direct I/O in", directory->path());
       alignment = std::max(alignment, alignment_of(group, look));
+    }
   });
   for (const std::string& part : communicator_.all_gather(std::to_string(alignment))) {
     io_alignment_ = std::max<std::uint64_t>(io_alignment_, std::stoull(part));
@@ -294,6 +313,7 @@ void Workspace::prove_direct_io(Interruption& interruption) {
 void Workspace::prove_what_comes_later() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (auto& [group, directory] : led_) {
+      const HangGuard guard = guarded("trying preallocation or trimming in", directory->path());
       if (config_.storage.preallocate) storage::prove_preallocation(directory->path());
       if (config_.checkpoint.trim) directory->prove_trim();
     }
@@ -304,6 +324,7 @@ void Workspace::remove_earlier_run(Interruption& interruption) {
   std::vector<std::string> mine;
   together_until_asked(communicator_, interruption, ExitCode::kUnsuitable, [&](const Look& look) {
     for (auto& [group, directory] : led_) {
+      const HangGuard guard = guarded("removing an earlier run from", directory->path());
       directory->remove_strays();
       remove_run_of(group, look);
       const Removed& removed = removed_[group];
@@ -335,6 +356,8 @@ storage::Folder Workspace::open_folder_of(long rank, std::int64_t checkpoint) co
 void Workspace::make_folder(std::int64_t checkpoint) {
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_) {
+      const HangGuard guard =
+          guarded(fmt::format("making the folder of checkpoint {} in", checkpoint), directory->path());
       directory->make_checkpoint_folder(config_.name, static_cast<int>(checkpoint));
     }
   });
@@ -342,15 +365,21 @@ void Workspace::make_folder(std::int64_t checkpoint) {
 
 void Workspace::remove_manifests(std::int64_t checkpoint) {
   together(communicator_, ExitCode::kInputOutput, [&] {
-    for (auto& [group, directory] : led_)
+    for (auto& [group, directory] : led_) {
+      const HangGuard guard =
+          guarded(fmt::format("removing the manifest of checkpoint {} from", checkpoint), directory->path());
       directory->remove_manifests(config_.name, static_cast<int>(checkpoint));
+    }
   });
 }
 
 void Workspace::remove_checkpoint(std::int64_t checkpoint, Interruption& interruption) {
   together_until_asked(communicator_, interruption, ExitCode::kInputOutput, [&](const Look& look) {
-    for (auto& [group, directory] : led_)
+    for (auto& [group, directory] : led_) {
+      const HangGuard guard =
+          guarded(fmt::format("removing checkpoint {} from", checkpoint), directory->path());
       directory->remove_checkpoint(config_.name, static_cast<int>(checkpoint), look);
+    }
   });
 }
 
@@ -358,14 +387,17 @@ void Workspace::for_each_led(
     ExitCode system_code,
     const std::function<void(const std::string& target, const std::string& manifest)>& look) {
   together(communicator_, system_code, [&] {
-    for (auto& [group, directory] : led_)
+    for (auto& [group, directory] : led_) {
+      const HangGuard guard = guarded("looking for finished checkpoints in", directory->path());
       look(config_.storage.targets[groups_[group].target], groups_[group].manifest);
+    }
   });
 }
 
 void Workspace::remove_checkpoints(std::int64_t count, Interruption& interruption) {
   together_until_asked(communicator_, interruption, ExitCode::kInputOutput, [&](const Look& look) {
     for (auto& [group, directory] : led_) {
+      const HangGuard guard = guarded("removing the checkpoints of the last pass from", directory->path());
       for (std::int64_t i = 1; i <= count; ++i)
         directory->remove_checkpoint(config_.name, static_cast<int>(i), look);
     }
@@ -376,7 +408,9 @@ void Workspace::trim() {
   together(communicator_, ExitCode::kInputOutput, [&] {
     std::set<std::pair<std::string, std::uint64_t>> trimmed;  // two targets of one file system are one trim
     for (auto& [group, directory] : led_) {
-      if (trimmed.emplace(groups_[group].host, device_of_group_[group]).second) directory->trim();
+      if (!trimmed.emplace(groups_[group].host, device_of_group_[group]).second) continue;
+      const HangGuard guard = guarded("trimming", directory->path());
+      directory->trim();
     }
   });
 }
@@ -407,6 +441,8 @@ void Workspace::publish_manifests(std::int64_t checkpoint,
                                   const std::map<std::size_t, std::string>& manifests) {
   together(communicator_, ExitCode::kInputOutput, [&] {
     for (auto& [group, directory] : led_) {
+      const HangGuard guard =
+          guarded(fmt::format("writing the manifest of checkpoint {} in", checkpoint), directory->path());
       directory->publish_manifest(config_.name, static_cast<int>(checkpoint), groups_[group].manifest,
                                   manifests.at(group));
     }

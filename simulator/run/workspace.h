@@ -2,17 +2,20 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/capacity.h"
+#include "simulator/run/hang_guard.h"
 #include "simulator/run/interruption.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
@@ -90,6 +93,8 @@ class Workspace {
   [[nodiscard]] bool leads(const TargetGroup& group) const {
     return group.leader_process == communicator_.process();
   }
+  // Beside work on a target or on a path in one, within this process alone: "locking", "/mnt/nvme0".
+  [[nodiscard]] HangGuard guarded(std::string_view doing, const std::filesystem::path& path) const;
   void check_targets();
   [[nodiscard]] std::uint64_t alignment_of(std::size_t group, const Look& look);
   void remove_run_of(std::size_t group, const Look& look);

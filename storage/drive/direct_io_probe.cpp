@@ -13,6 +13,7 @@
 #include <string>
 #include <system_error>
 
+#include "storage/call_listener.h"
 #include "storage/descriptor.h"
 #include "storage/drive/direct_alignment.h"
 #include "storage/drive/file_system.h"
@@ -44,12 +45,14 @@ namespace {
 // kill leaves it behind.
 Descriptor open_probe_file(const std::filesystem::path& folder) {
   std::string name = (folder / ".ckptsim-probe-XXXXXX").string();
+  CallListener::tell("making a probe file in", folder);
   // Made without O_DIRECT first: some file systems refuse the flag only after they made the file.
   const Descriptor made(mkostemp(name.data(), O_CLOEXEC));
   if (!made.valid()) refuse_by_system(folder, "making a probe file", errno);
   Descriptor probe(
       uninterrupted([&] { return open(name.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC | O_NOFOLLOW); }));
   const int error = errno;
+  CallListener::tell("removing", name);
   if (unlink(name.c_str()) != 0) refuse_by_system(folder, "removing the probe file", errno);
   if (probe.valid()) return probe;
   if (error == EINVAL || error == EOPNOTSUPP) refuse(folder, "the file system refuses O_DIRECT");
@@ -75,6 +78,7 @@ void write_probe_block(const std::filesystem::path& folder, int probe, std::uint
   const std::unique_ptr<void, Free> block(std::aligned_alloc(bytes, bytes));
   if (block == nullptr) throw std::bad_alloc();
   std::fill_n(static_cast<std::byte*>(block.get()), bytes, std::byte{0xC5});
+  CallListener::tell("writing a probe file in", folder);
   ssize_t count = 0;
   do {
     count = pwrite(probe, block.get(), bytes, 0);
@@ -95,9 +99,10 @@ DirectIoFacts prove_direct_io(const std::filesystem::path& folder) {
   write_probe_block(folder, probe.get(), facts.io_alignment);
   const std::optional<std::uint64_t> cached = count_cached_pages(probe.get());
   if (!cached && !facts.statx_reported) {
-    refuse(folder,
-           "whether it caches all the same cannot be seen: the kernel does not show this user the page cache of "
-           "a probe file of its own, and statx does not say");
+    refuse(
+        folder,
+        "whether it caches all the same cannot be seen: the kernel does not show this user the page cache of "
+        "a probe file of its own, and statx does not say");
   }
   if (cached.value_or(0) != 0) {
     refuse(folder, fmt::format("the file system accepts O_DIRECT and caches all the same (pages of a probe "

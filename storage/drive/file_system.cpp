@@ -10,6 +10,7 @@
 #include <limits>
 #include <system_error>
 
+#include "storage/call_listener.h"
 #include "storage/drive/mount_table.h"
 
 namespace ckptsim::storage {
@@ -28,6 +29,7 @@ std::string read_mount_table() {
 }  // namespace
 
 FileSystemFacts file_system_facts(const std::filesystem::path& path) {
+  CallListener::tell("looking at", path);
   struct statvfs space {};
   if (statvfs(path.c_str(), &space) != 0)
     throw std::system_error(errno, std::system_category(), path.string());

@@ -11,7 +11,8 @@ namespace ckptsim::storage {
 
 // What this program makes below a run's folder, and nothing else, is recognised by name and kind: folders
 // checkpoint_NN (at least two digits); in them regular files: data files (data_file_name.h), manifest.json,
-// manifest-HOST.json and their temporaries; no folders. Names on the drive alone decide, never what a file says.
+// manifest-HOST.json and their temporaries; no folders. Names on the drive alone decide, never what a file
+// says.
 
 [[nodiscard]] std::string checkpoint_folder_name(int checkpoint);
 [[nodiscard]] bool is_checkpoint_folder_name(std::string_view name);

@@ -24,10 +24,10 @@ struct Opened {
 
 // Between the lock's end and its own the marked folder is empty, and looks like anybody's.
 [[noreturn]] void refuse_empty(const Folder& directory) {
-  throw UnsuitableTarget(
-      fmt::format("{} is empty and carries no marker ({}), so that nothing says that this program made it; it "
-                  "is left alone, and rmdir removes it",
-                  directory.path.string(), kMarker));
+  throw UnsuitableTarget(fmt::format(
+      "{} is empty and carries no marker ({}), so that nothing says that this program made it; it "
+      "is left alone, and rmdir removes it",
+      directory.path.string(), kMarker));
 }
 
 Opened open_scope(const CleaningScope& scope) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <system_error>
 
+#include "storage/call_listener.h"
 #include "storage/errors.h"
 #include "storage/uninterrupted.h"
 
@@ -52,6 +53,7 @@ void refuse_readers(int lock, const std::filesystem::path& path) {
 }
 
 void write_holder(int lock, const std::filesystem::path& path) {
+  CallListener::tell("writing", path);
   const std::string line = holder_line();
   if (uninterrupted([&] { return ftruncate(lock, 0); }) != 0) throw_last_error("truncate", path);
   const ssize_t count = uninterrupted([&] { return pwrite(lock, line.data(), line.size(), 0); });
@@ -72,6 +74,7 @@ void check_own_file(int lock, const std::filesystem::path& path) {
 }
 
 Descriptor open_lock(const Folder& folder, const std::filesystem::path& path) {
+  CallListener::tell("opening", path);
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   Descriptor lock(
       uninterrupted([&] { return openat(folder.descriptor.get(), kLockFile, flags, kLockMode); }));
@@ -147,6 +150,7 @@ DirectoryLock::DirectoryLock(const Folder& folder) {
   const std::lock_guard guard(held.mutex);
   auto found = held.by_file.find(file);
   if (found == held.by_file.end()) {
+    CallListener::tell("locking", path);
     if (uninterrupted([&] { return flock(lock.get(), LOCK_EX | LOCK_NB); }) != 0) {
       if (errno == EWOULDBLOCK) {
         refuse_readers(lock.get(), path);

@@ -12,8 +12,8 @@ namespace ckptsim::storage {
 
 inline constexpr const char* kLockFile = ".lock";
 
-// Whether a lock file that holds this text can have been left by this program: nothing yet, or the line of who
-// took it.
+// Whether a lock file that holds this text can have been left by this program: nothing yet, or the line of
+// who took it.
 [[nodiscard]] bool is_lock_text(std::string_view text);
 
 // A process's share in the lock of a marked directory: flock(2) on its lock file, into which the process that

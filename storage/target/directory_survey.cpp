@@ -51,8 +51,8 @@ bool is_unfinished(const Folder& directory, const Entry& entry) {
 
 // The first entry that is not; empty where there is none.
 std::string foreign_entry(const Folder& directory, const std::vector<Entry>& entries) {
-  const auto foreign = std::find_if_not(
-      entries.begin(), entries.end(), [&](const Entry& entry) { return is_unfinished(directory, entry); });
+  const auto foreign = std::find_if_not(entries.begin(), entries.end(),
+                                        [&](const Entry& entry) { return is_unfinished(directory, entry); });
   return foreign == entries.end() ? std::string() : foreign->name;
 }
 

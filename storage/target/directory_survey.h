@@ -27,9 +27,9 @@ enum class Marking {
   kEmpty,       // nothing at all: adopted by a run, but nobody can tell who made it
   kForeign,     // no marker, and something else
 };
-// What a kill leaves is a lock file, empty or with the line of who took it, and a beginning of the marker under
-// its temporary name. UnsuitableTarget where the marker is a link, no file, or not the one that this version
-// writes.
+// What a kill leaves is a lock file, empty or with the line of who took it, and a beginning of the marker
+// under its temporary name. UnsuitableTarget where the marker is a link, no file, or not the one that this
+// version writes.
 [[nodiscard]] Marking marking_of(const Folder& directory);
 
 // Throws UnsuitableTarget that names what makes an unmarked folder foreign.

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "storage/call_listener.h"
 #include "storage/errors.h"
 #include "storage/uninterrupted.h"
 
@@ -29,6 +30,7 @@ struct CloseStream {
 };
 
 std::unique_ptr<DIR, CloseStream> stream_of(const Folder& folder) {
+  CallListener::tell("listing", folder.path);
   // A descriptor of its own: the stream takes it over, and its position with it.
   Descriptor again(uninterrupted([&] { return openat(folder.descriptor.get(), ".", kFolderFlags); }));
   if (!again.valid()) throw_last_error("open", folder.path);
@@ -65,6 +67,7 @@ bool examine(const Folder& folder, const dirent& found, Facts facts, Entry& entr
     entry.facts.st_mode = DTTOIF(found.d_type);
     return true;
   }
+  CallListener::tell("looking at", folder.path / entry.name);
   const int parent = folder.descriptor.get();
   if (fstatat(parent, found.d_name, &entry.facts, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return false;
@@ -82,6 +85,7 @@ bool examine(const Folder& folder, const dirent& found, Facts facts, Entry& entr
 
 // Empty where nothing has that name.
 std::optional<mode_t> mode_of(const Folder& folder, const std::string& name) {
+  CallListener::tell("looking at", folder.path / name);
   struct stat facts {};
   if (fstatat(folder.descriptor.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0) return facts.st_mode;
   if (errno == ENOENT) return std::nullopt;
@@ -112,6 +116,7 @@ void throw_last_error(const std::string& action, const std::filesystem::path& pa
 
 Folder open_folder(const Folder& parent, const std::string& name) {
   Folder folder{Descriptor(), parent.path / name};
+  CallListener::tell("opening", folder.path);
   const int above = parent.descriptor.get();
   folder.descriptor = Descriptor(uninterrupted([&] { return openat(above, name.c_str(), kFolderFlags); }));
   if (folder.exists()) {
@@ -139,6 +144,7 @@ Folder existing(Folder folder) {
 }
 
 Folder make_folder(const Folder& parent, const std::string& name) {
+  CallListener::tell("making", parent.path / name);
   const bool made = mkdirat(parent.descriptor.get(), name.c_str(), kFolderMode) == 0;
   if (!made && errno != EEXIST) throw_last_error("make folder", parent.path / name);
   if (made) sync_folder(parent);
@@ -163,14 +169,17 @@ std::vector<Entry> entries_of(const Folder& folder, Facts facts) {
 }
 
 void sync_folder(const Folder& folder) {
+  CallListener::tell("in fsync of", folder.path);
   if (fsync(folder.descriptor.get()) != 0) throw_last_error("sync", folder.path);
 }
 
 void remove_file(const Folder& folder, const std::string& name) {
+  CallListener::tell("removing", folder.path / name);
   if (unlinkat(folder.descriptor.get(), name.c_str(), 0) != 0) throw_last_error("remove", folder.path / name);
 }
 
 void remove_folder(const Folder& parent, const std::string& name) {
+  CallListener::tell("removing", parent.path / name);
   if (unlinkat(parent.descriptor.get(), name.c_str(), AT_REMOVEDIR) != 0) {
     throw_last_error("remove", parent.path / name);
   }
@@ -179,12 +188,16 @@ void remove_folder(const Folder& parent, const std::string& name) {
 void write_synced(const Folder& folder, const std::string& name, std::string_view text) {
   const std::filesystem::path path = folder.path / name;
   remove_older(folder, name);
+  CallListener::tell("creating", path);
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   Descriptor file(
       uninterrupted([&] { return openat(folder.descriptor.get(), name.c_str(), flags, kFileMode); }));
   if (!file.valid()) throw_last_error("create", path);
+  CallListener::tell("writing", path);
   write_all(file.get(), text, path);
+  CallListener::tell("in fsync of", path);
   if (fsync(file.get()) != 0) throw_last_error("sync", path);
+  CallListener::tell("closing", path);
   if (::close(file.release()) != 0) throw_last_error("close", path);
 }
 
@@ -197,6 +210,7 @@ void publish(const Folder& folder, const std::string& temporary, const std::stri
   remove_older(folder, temporary);
   try {
     write_synced(folder, temporary, text);
+    CallListener::tell("renaming to", folder.path / name);
     if (renameat(parent, temporary.c_str(), parent, name.c_str()) != 0)
       throw_last_error("rename to", folder.path / name);
   } catch (...) {
@@ -212,6 +226,7 @@ bool is_own_file(const struct stat& facts) {
 
 std::string read_small_file(int descriptor, const std::filesystem::path& path) {
   std::string text(kSmallFileBytes, '\0');
+  CallListener::tell("reading", path);
   const ssize_t count = uninterrupted([&] { return pread(descriptor, text.data(), text.size(), 0); });
   if (count < 0) throw_last_error("read", path);
   text.resize(static_cast<std::size_t>(count));

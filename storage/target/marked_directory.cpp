@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/call_listener.h"
 #include "storage/errors.h"
 #include "storage/target/directory_survey.h"
 
@@ -153,7 +154,8 @@ void MarkedDirectory::remove_manifests(std::string_view run, int checkpoint) {
 void MarkedDirectory::publish_manifest(std::string_view run, int checkpoint, std::string_view file,
                                        std::string_view text) {
   if (!is_manifest(file) || file.find('/') != std::string_view::npos) {
-    throw std::invalid_argument(fmt::format("a manifest is named manifest.json or manifest-HOST.json, not {}", file));
+    throw std::invalid_argument(
+        fmt::format("a manifest is named manifest.json or manifest-HOST.json, not {}", file));
   }
   const Folder folder = existing(checkpoint_below(directory_, run, checkpoint));
   publish(folder, manifest_temporary(file), std::string(file), text);
@@ -174,6 +176,7 @@ std::filesystem::path MarkedDirectory::marked_folder_around(const std::filesyste
 }
 
 void MarkedDirectory::prove_trim() {
+  CallListener::tell("trimming", path_);
   fstrim_range first{0, std::uint64_t{1} << 20, 0};
   if (ioctl(directory_.descriptor.get(), FITRIM, &first) == 0) return;
   throw UnsuitableTarget(
@@ -183,6 +186,7 @@ void MarkedDirectory::prove_trim() {
 }
 
 void MarkedDirectory::trim() {
+  CallListener::tell("trimming", path_);
   fstrim_range everything{0, std::numeric_limits<std::uint64_t>::max(), 0};
   if (ioctl(directory_.descriptor.get(), FITRIM, &everything) != 0) throw_last_error("trim", path_);
 }

@@ -68,7 +68,8 @@ class MarkedDirectory {
   void remove_manifests(std::string_view run, int checkpoint);
 
   // Writes NAME/checkpoint_NN/FILE under a temporary name, fsyncs it, renames it, fsyncs the folder: two
-  // fsyncs. FILE is manifest.json or manifest-HOST.json (else std::invalid_argument, since removal would not recognise it).
+  // fsyncs. FILE is manifest.json or manifest-HOST.json (else std::invalid_argument, since removal would not
+  // recognise it).
   void publish_manifest(std::string_view run, int checkpoint, std::string_view file, std::string_view text);
 
   // Whether a folder is such a ckptsim/ folder: it has the marker. Makes and locks nothing.

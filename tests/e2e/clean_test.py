@@ -125,6 +125,18 @@ class Clean(EndToEnd):
             self.refused(3, "clean", place)
         self.assertEqual(foreign.record([folder]), before)
 
+    def test_an_empty_folder_is_nobodys_until_a_run_takes_it(self):
+        target = self.target()
+        (target / "ckptsim").mkdir()
+        for arguments in ([], ["--dry-run"]):
+            self.refused(3, "clean", target, *arguments, words=[str(target / "ckptsim"), "is empty", "rmdir"])
+            self.refused(3, "clean", target / "ckptsim", *arguments, words=["no target", "nothing was touched"])
+        self.assertEqual(list((target / "ckptsim").iterdir()), [])
+        self.run_ok(*SMALL8B, "--passes", "1", "--checkpoints-per-pass", 1, "--target", target)
+        (target / "ckptsim" / "begun").mkdir()  # what a kill leaves of a run that had made no checkpoint's folder
+        self.assertIn("2 runs, 1 checkpoint,", self.clean(target))
+        self.assertEqual(list(target.iterdir()), [])
+
     def test_is_one_process(self):
         target = self.filled()
         self.refused(2, "clean", target, processes=2, words=["without mpirun"])
@@ -180,7 +192,7 @@ class Clean(EndToEnd):
         self.assertEqual(killed, len(steps))
 
     def test_killed_while_the_marked_folder_goes_the_next_one_finishes(self):
-        outcomes = set()
+        outcomes = []
         for step in range(1, 5):
             with self.subTest(step=step):
                 target = self.filled(name=f"target{step}")
@@ -188,11 +200,16 @@ class Clean(EndToEnd):
                 outcome = self.ckptsim("clean", target,
                                        prefix=["strace", "-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
                                                f"inject=unlinkat:signal=KILL:when={step}"])
-                outcomes.add(outcome.code != 0)
-                if (target / "ckptsim").exists():
+                left = sorted(path.name for path in (target / "ckptsim").glob("*"))
+                outcomes.append((outcome.code != 0, left))
+                if left:
                     self.clean(target)
+                elif (target / "ckptsim").exists():  # nothing says whose it is: a run takes it, clean leaves it
+                    self.refused(3, "clean", target, words=["is empty", "rmdir"])
+                    (target / "ckptsim").rmdir()
                 self.assert_only_foreign(target)
-        self.assertEqual(outcomes, {True, False}, "three steps: marker, lock, folder")
+        self.assertEqual(outcomes, [(True, [".ckptsim-directory", ".lock"]), (True, [".lock"]), (True, []), (False, [])],
+                         "three steps: marker, lock, folder")
 
     def check_what_is_left(self, target):
         """A checkpoint with its manifest has every file that the manifest names."""

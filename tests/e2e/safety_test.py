@@ -68,13 +68,11 @@ class ForeignThings(Safety):
             shutil.rmtree(path)
 
     def is_recognised(self, path, place, target):
-        """What cannot be told from this program's own: a plain file or folder of a name that it gives there."""
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            return False
-        if place == target / "ckptsim":
-            return False  # a folder there holds the file "inside"
-        return path.is_file() and "checkpoint_" in place.name and (
-            path.name.endswith(".pt") or re.fullmatch(r"manifest.*\.json(\.tmp)?", path.name) is not None)
+        """What cannot be told from this program's own: a plain file of a name that it gives there."""
+        if path.is_symlink() or not path.is_file():
+            return False  # a folder in ckptsim/ holds the file "inside"
+        return "checkpoint_" in place.name and path.name in (
+            "layer_000-model_00-model_states.pt", "manifest.json", "manifest.json.tmp")
 
     def commands(self, target, things, inside):
         before = foreign.record(things)
@@ -102,6 +100,44 @@ class ForeignThings(Safety):
             self.assertIn(str(thing), outcome.messages()[0])
             self.assertIn("move it away", outcome.messages()[0])
             self.assertEqual(foreign.record(own), before)
+
+    def all_refused(self, target, thing):
+        """run, tune and clean stop with exit code 3 and leave all that the target holds as it is."""
+        before = foreign.record([target])
+        for command in (["run", *SMALL8B, *FAST, *UNSYNCED, "--output", self.folder / "results", "--target", target],
+                        [*TUNE, "--target", target], ["clean", target, "--dry-run"], ["clean", target]):
+            outcome = self.ckptsim(*command)
+            self.assertEqual(outcome.code, 3, (command, outcome.stderr))
+            self.assertIn(str(thing), outcome.messages()[0])
+            self.assertEqual(foreign.record([target]), before, command)
+
+    def test_torch_files_and_folders_of_somebody_else_in_a_checkpoint_are_foreign(self):
+        target = self.target()
+        self.assertEqual(self.run_on(target).code, 0)
+        folder = checkpoint(target, 1, JOB)
+        for name in ("my_thesis_model.pt", "mp_rank_0_model_states.pt", "mp_rank_00_model_states.pt.pt", "manifest_2.json"):
+            with self.subTest(name=name):
+                (folder / name).write_text("years of work")
+                self.all_refused(target, folder / name)
+                (folder / name).unlink()
+        (folder / "mine").mkdir()
+        self.all_refused(target, folder / "mine")
+        (folder / "mine" / "w.pt").write_text("years of work")
+        self.all_refused(target, folder / "mine")
+        shutil.rmtree(folder / "mine")
+        self.assertEqual(self.run_on(target).code, 0)
+
+    def test_an_unmarked_folder_with_a_lock_or_a_marker_of_somebody_else_is_foreign(self):
+        target = self.target()
+        marked = target / "ckptsim"
+        marked.mkdir()
+        for name in (".lock", ".ckptsim-directory.tmp", ".ckptsim-directory"):
+            with self.subTest(name=name):
+                (marked / name).write_text("years of work\n")
+                self.all_refused(target, target)
+                (marked / name).unlink()
+        (marked / ".lock").write_text("pid 4711 on host far since 2026-11-30T18:37:50Z\n")
+        self.assertEqual(self.run_on(target).code, 0)
 
     def test_the_result_does_not_go_among_the_checkpoints(self):
         target = self.target()

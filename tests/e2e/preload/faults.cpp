@@ -6,12 +6,17 @@
 //   short   carried out for one page of what it asked for (pwrite, write and pread alone)
 //   eintr   interrupted once, and carried out when it is tried again
 //   hang    never carried out
+//   slow    carried out half a second later
 //   lost    said to be done and not carried out (ftruncate alone)
 //   a number: not carried out, with this errno
-// CALL: pwrite, write, pread, fsync, open (also openat), ftruncate, close, rename (also renameat). Where
-// CKPTSIM_FAULT_COUNT names a file, a byte is added to it for every call that misbehaved.
+// CALL: pwrite, write, pread, fsync, open (also openat), ftruncate, close, rename (also renameat), unlink
+// (also unlinkat), fstatat, statvfs, flock, sync_file_range, posix_fadvise. Where CKPTSIM_FAULT_COUNT names a
+// file, a byte is added to it for every call that misbehaved.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -88,6 +93,7 @@ int refused(const char* call, const std::string& path) {
   if (one.how == "lost") return 1;
   while (one.how == "hang")
     pause();
+  if (one.how == "slow") return usleep(500000), 0;
   interrupted = one.how == "eintr";
   errno = interrupted ? EINTR : std::atoi(one.how.c_str());
   return -1;
@@ -151,6 +157,40 @@ int rename(const char* from, const char* to) noexcept {
 int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
   if (refused("rename", std::string(to)) != 0) return -1;
   return next<int(int, const char*, int, const char*)>("renameat")(from_folder, from, to_folder, to);
+}
+
+int unlink(const char* path) noexcept {
+  return refused("unlink", std::string(path)) != 0 ? -1 : next<int(const char*)>("unlink")(path);
+}
+
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  if (refused("unlink", std::string(path)) != 0) return -1;
+  return next<int(int, const char*, int)>("unlinkat")(folder, path, flags);
+}
+
+int fstatat(int folder, const char* path, struct stat* facts, int flags) noexcept {
+  if (refused("fstatat", std::string(path)) != 0) return -1;
+  return next<int(int, const char*, struct stat*, int)>("fstatat")(folder, path, facts, flags);
+}
+
+int statvfs(const char* path, struct statvfs* facts) noexcept {
+  if (refused("statvfs", std::string(path)) != 0) return -1;
+  return next<int(const char*, struct statvfs*)>("statvfs")(path, facts);
+}
+
+int flock(int descriptor, int operation) noexcept {
+  return refused("flock", descriptor) != 0 ? -1 : next<int(int, int)>("flock")(descriptor, operation);
+}
+
+int sync_file_range(int descriptor, off_t offset, off_t count, unsigned flags) {
+  if (refused("sync_file_range", descriptor) != 0) return -1;
+  return next<int(int, off_t, off_t, unsigned)>("sync_file_range")(descriptor, offset, count, flags);
+}
+
+// Answers with the error itself.
+int posix_fadvise(int descriptor, off_t offset, off_t count, int advice) noexcept {
+  if (refused("posix_fadvise", descriptor) != 0) return errno;
+  return next<int(int, off_t, off_t, int)>("posix_fadvise")(descriptor, offset, count, advice);
 }
 
 int open(const char* path, int flags, ...) {

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <thread>
 
 namespace ckptsim::simulator {
 namespace {
@@ -26,15 +28,74 @@ auto threads() {
 
 TEST(HangGuardDeathTest, EndsTheProgramWithASentenceAndAnInputOutputErrorsCode) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(work_that_never_returns(milliseconds(100), kStallSetting), ::testing::ExitedWithCode(4),
-              "ckptsim: on .*: no answer for 0.1 s while it was writing the manifest of checkpoint 2 \\(since "
-              ".*storage.stall_seconds");
+  EXPECT_EXIT(
+      work_that_never_returns(milliseconds(100), kStallSetting), ::testing::ExitedWithCode(4),
+      "ckptsim: on .*: no answer for 0.1 s while it was writing the manifest of checkpoint 2 \\(since "
+      ".*storage.stall_seconds");
 }
 
 TEST(HangGuardDeathTest, SaysWhatSetsTheLimit) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(work_that_never_returns(milliseconds(100), "--stall-seconds"), ::testing::ExitedWithCode(4),
               "or raise --stall-seconds if");
+}
+
+[[noreturn]] void work_whose_last_call_never_returns() {
+  HangGuard guard(milliseconds(400), "removing an earlier run");
+  for (int call = 0; call < 10; ++call) {  // a second in all
+    guard.alive("removing a.pt");
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+  storage::CallListener::tell("removing", "/drive/b.pt");
+  for (;;)
+    pause();
+}
+
+TEST(HangGuardDeathTest, CountsTheTimeOfASingleCallAndSaysWhichItIs) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(work_whose_last_call_never_returns(), ::testing::ExitedWithCode(4),
+              "no answer for 0.4 s while it was removing an earlier run: removing /drive/b.pt \\(since");
+}
+
+[[noreturn]] void work_that_is_done_too_late_but_moves_on() {
+  {
+    HangGuard guard(milliseconds(400), "removing an earlier run");
+    for (int call = 0; call < 10; ++call) {
+      guard.alive();
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+  }
+  std::_Exit(0);
+}
+
+TEST(HangGuardDeathTest, LetsWorkThatMovesOnTakeItsTime) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(work_that_is_done_too_late_but_moves_on(), ::testing::ExitedWithCode(0), "");
+}
+
+[[noreturn]] void work_that_another_process_speaks_of_first() {
+  const auto start = std::chrono::steady_clock::now();
+  std::thread([start] {
+    while (std::chrono::steady_clock::now() - start < milliseconds(600))
+      std::this_thread::yield();
+    std::_Exit(7);
+  }).detach();
+  const HangGuard guard(HangLimit{.limit = milliseconds(100), .grace = hours(1)}, "locking /drive");
+  for (;;)
+    pause();
+}
+
+TEST(HangGuardDeathTest, WaitsForItsGrace) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(work_that_another_process_speaks_of_first(), ::testing::ExitedWithCode(7), "^$");
+}
+
+TEST(HangLimit, ANeighbourWaitsLongerThanAnyProcessForItsOwnDrive) {
+  const auto alone = make_serial_communicator();
+  EXPECT_EQ(hang_limit(*alone, hours(1)).limit, hours(1));
+  EXPECT_EQ(hang_limit(*alone, hours(1)).grace.count(), 0) << "process 0 speaks first";
+  EXPECT_GT(silence_limit(hours(1)), hours(1));
+  EXPECT_EQ(silence_limit(hours(0)), hours(0)) << "for ever";
 }
 
 TEST(HangGuard, IsGoneWithTheWorkThatWasDoneInTime) {

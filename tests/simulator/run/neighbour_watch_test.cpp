@@ -121,6 +121,19 @@ TEST_F(NeighbourWatchTest, WhereProcess0IsSilentWhoeverNoticesEndsTheRun) {
   EXPECT_TRUE(communicator.told(Kind::kSilent).empty()) << "nobody is there to be told";
 }
 
+// Within long work, which cannot look.
+TEST_F(NeighbourWatchTest, TellsWithoutLookingAndNoMoreOftenThanIsNeeded) {
+  OneOfSeveral communicator(1, 3);
+  NeighbourWatch watch(communicator, places_, seconds(2), clock_, 4);
+  for (int call = 0; call < 1000; ++call) {  // 10 s
+    clock_.set(clock_.now() + milliseconds(10));
+    watch.tell();
+  }
+  EXPECT_THAT(communicator.told(Kind::kAlive).size(),
+              ::testing::AllOf(::testing::Ge(20U), ::testing::Le(200U)));
+  EXPECT_TRUE(communicator.told(Kind::kSilent).empty());
+}
+
 TEST_F(NeighbourWatchTest, AloneOrWithoutALimitThereIsNothingToWatch) {
   OneOfSeveral alone(0, 1);
   NeighbourWatch nobody(alone, places_, seconds(2), clock_, 4);

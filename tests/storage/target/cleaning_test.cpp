@@ -29,9 +29,8 @@ class Clean : public testing::Test {
       for (const int checkpoint : {1, 2}) {
         directory.make_checkpoint_folder(run, checkpoint);
         const fs::path folder = MarkedDirectory::checkpoint_path(target_.path(), run, checkpoint);
-        write_text(folder / "a.pt", "12345");
-        fs::create_directory(folder / "part");
-        write_text(folder / "part/b.pt", "123");
+        write_text(folder / "mp_rank_00_model_states.pt", "12345");
+        write_text(folder / "zero_pp_rank_0_mp_rank_00_optim_states.pt", "123");
         directory.publish_manifest(run, checkpoint, "manifest.json", "{}");
       }
     }
@@ -103,7 +102,7 @@ TEST_F(Clean, RemovesOneRunOrOneCheckpointAndLeavesTheRest) {
 
 TEST_F(Clean, RemovesNothingWhereAnythingForeignIs) {
   for (const char* foreign : {"ckptsim/thesis.tex", "ckptsim/two/notes", "ckptsim/two/checkpoint_02/notes",
-                              "ckptsim/two/checkpoint_02/part/notes"}) {
+                              "ckptsim/two/checkpoint_02/my_thesis_model.pt"}) {
     SCOPED_TRACE(foreign);
     write_text(target_ / foreign, "years of work");
     const std::set<fs::path> before = everything();
@@ -111,6 +110,18 @@ TEST_F(Clean, RemovesNothingWhereAnythingForeignIs) {
     EXPECT_THROW((void)survey_cleaning(cleaning_scope(target_.path())), UnsuitableTarget);
     EXPECT_EQ(everything(), before);
     fs::remove(target_ / foreign);
+  }
+}
+
+TEST_F(Clean, RemovesNothingWhereAFolderLiesAmongTheFilesOfACheckpoint) {
+  const fs::path mine = target_ / "ckptsim/two/checkpoint_02/mine";
+  fs::create_directory(mine);
+  for (const bool with_file : {false, true}) {
+    if (with_file) write_text(mine / "mp_rank_00_model_states.pt", "years of work");
+    const std::set<fs::path> before = everything();
+    for (const char* scope : {"", "ckptsim/two", "ckptsim/two/checkpoint_02"})
+      EXPECT_THAT(refusal_at(scope), HasSubstr(mine.string()));
+    EXPECT_EQ(everything(), before);
   }
 }
 
@@ -125,9 +136,9 @@ TEST_F(Clean, OfOneRunAsksForThatRunAlone) {
 TEST_F(Clean, TouchesNothingThatIsNoTarget) {
   const std::set<fs::path> before = everything();
   fs::create_directories(target_ / "elsewhere/ckptsim");
-  write_text(target_ / "elsewhere/ckptsim/a.pt", "not ours");
+  write_text(target_ / "elsewhere/ckptsim/mp_rank_00_model_states.pt", "not ours");
   for (const char* folder : {"lost+found", "missing", "notes.txt", "elsewhere", "elsewhere/ckptsim",
-                             "ckptsim/one/checkpoint_01/part", "ckptsim/missing"})
+                             "ckptsim/one/checkpoint_01/mp_rank_00_model_states.pt", "ckptsim/missing"})
     EXPECT_NE(refusal_at(folder), "(not refused)") << folder;
   fs::remove_all(target_ / "elsewhere");
   EXPECT_EQ(everything(), before);
@@ -136,12 +147,12 @@ TEST_F(Clean, TouchesNothingThatIsNoTarget) {
 TEST_F(Clean, FollowsNoLinkInPlaceOfAFolder) {
   const test::TemporaryFolder elsewhere;
   fs::create_directory(elsewhere / "checkpoint_01");
-  write_text(elsewhere / "checkpoint_01/a.pt", "precious");
+  write_text(elsewhere / "checkpoint_01/mp_rank_00_model_states.pt", "precious");
   fs::create_directory_symlink(elsewhere.path(), target_ / "ckptsim/three");
   EXPECT_THAT(refusal_at(""), HasSubstr("three"));
   EXPECT_NE(refusal_at("ckptsim/three"), "(not refused)");
   EXPECT_THROW((void)clean({target_.path(), "three", ""}), UnsuitableTarget);
-  EXPECT_EQ(test::read_file(elsewhere / "checkpoint_01/a.pt"), "precious");
+  EXPECT_EQ(test::read_file(elsewhere / "checkpoint_01/mp_rank_00_model_states.pt"), "precious");
 }
 
 TEST_F(Clean, RefusesWhileARunHoldsTheTarget) {
@@ -165,20 +176,46 @@ TEST_F(Clean, NamesTheRunsThereAreWhereOneIsAskedForThatIsNot) {
   }
 }
 
-// The states between two steps of removing the marked folder itself.
+// The state between two steps of removing the marked folder itself.
 TEST_F(Clean, FinishesWhatAKillLeft) {
   (void)clean_at("ckptsim/one");
   (void)clean_at("ckptsim/two");
   fs::remove(target_ / "ckptsim/.ckptsim-directory");
   EXPECT_EQ(clean_at("").marked_directory, target_ / "ckptsim");
-  EXPECT_FALSE(fs::exists(target_ / "ckptsim"));
-  fs::create_directory(target_ / "ckptsim");
-  EXPECT_EQ(clean_at("").marked_directory, target_ / "ckptsim");
   EXPECT_EQ(everything(), (std::set<fs::path>{"lost+found", "notes.txt"}));
 }
 
+TEST_F(Clean, LeavesAnEmptyFolderThatNothingSaysARunMade) {
+  (void)clean_at("");
+  fs::create_directory(target_ / "ckptsim");
+  EXPECT_THAT(refusal_at(""),
+              testing::AllOf(HasSubstr((target_ / "ckptsim").string()), HasSubstr("is empty")));
+  EXPECT_NE(refusal_at("ckptsim"), "(not refused)");
+  const CleaningScope scope{target_.path(), "", ""};  // as if it had been emptied since the scope was found
+  EXPECT_THROW((void)survey_cleaning(scope), UnsuitableTarget);
+  EXPECT_THROW((void)clean(scope), UnsuitableTarget);
+  EXPECT_EQ(everything(), (std::set<fs::path>{"ckptsim", "lost+found", "notes.txt"}));
+}
+
+TEST_F(Clean, LeavesAnUnmarkedFolderWithSomebodyElsesLock) {
+  (void)clean_at("");
+  fs::create_directory(target_ / "ckptsim");
+  write_text(target_ / "ckptsim/.lock", "my own lock\n");
+  const CleaningScope scope{target_.path(), "", ""};
+  EXPECT_NE(refusal_at(""), "(not refused)");
+  EXPECT_THROW((void)clean(scope), UnsuitableTarget);
+  EXPECT_EQ(test::read_file(target_ / "ckptsim/.lock"), "my own lock\n");
+}
+
+// A kill leaves one between the making of a run's folder and of its first checkpoint's.
+TEST_F(Clean, TakesAnEmptyFolderInTheMarkedOneForARuns) {
+  fs::create_directory(target_ / "ckptsim/empty");
+  EXPECT_EQ(clean_at("ckptsim/empty").runs.at(0).contents.checkpoints, 0U);
+  EXPECT_FALSE(fs::exists(target_ / "ckptsim/empty"));
+}
+
 TEST_F(Clean, LeavesTheOtherNameOfAFile) {
-  fs::create_hard_link(target_ / "ckptsim/one/checkpoint_01/a.pt", target_ / "kept");
+  fs::create_hard_link(target_ / "ckptsim/one/checkpoint_01/mp_rank_00_model_states.pt", target_ / "kept");
   (void)clean_at("");
   EXPECT_EQ(test::read_file(target_ / "kept"), "12345");
 }

@@ -30,7 +30,7 @@ class DirectorySurvey : public testing::Test {
     MarkedDirectory directory(target_.path());
     for (const char* run : {"mine", "other", "tune"}) {
       directory.make_checkpoint_folder(run, 1);
-      write_text(target_ / "ckptsim" / run / "checkpoint_01/a.pt", "a");
+      write_text(target_ / "ckptsim" / run / "checkpoint_01/mp_rank_00_model_states.pt", "a");
       directory.publish_manifest(run, 1, "manifest.json", "{}");
     }
     write_text(target_ / "notes.txt", "beside ckptsim/, where anything may be");
@@ -59,7 +59,7 @@ TEST_F(DirectorySurvey, KnowsTheRunsAndWhatAKillLeaves) {
   EXPECT_EQ(refusal(), "(not refused)");
   EXPECT_EQ(MarkedDirectory(target_.path()).remove_strays(), 2U);
   EXPECT_FALSE(fs::exists(target_ / "ckptsim/.ckptsim-probe-aB3xYz"));
-  EXPECT_TRUE(fs::exists(target_ / "ckptsim/other/checkpoint_01/a.pt"));
+  EXPECT_TRUE(fs::exists(target_ / "ckptsim/other/checkpoint_01/mp_rank_00_model_states.pt"));
 }
 
 TEST_F(DirectorySurvey, CountsWhatTheRunOfThatNameHolds) {
@@ -84,26 +84,32 @@ TEST_F(DirectorySurvey, RefusesWhatThisProgramDidNotMakeAtEveryLevelOfEveryRun) 
     const char* name;
     std::function<void(const fs::path&)> make;
   };
-  for (const Row& row : std::vector<Row>{{"thesis.tex", file},
-                                         {".hidden", file},
-                                         {".hidden-folder", folder},
-                                         {".ckptsim-probe-", file},
-                                         {".ckptsim-probe-aB3xY", file},
-                                         {".ckptsim-probe-aB3x.z", file},
-                                         {".ckptsim-probe-aB3xYz", link},
-                                         {".ckptsim-directory.tmp", folder},
-                                         {"run", link_to_folder},
-                                         {"pipe", fifo},
-                                         {"other/notes", file},
-                                         {"other/checkpoint_1", folder},
-                                         {"other/checkpoint_02", file},
-                                         {"other/checkpoint_02", link_to_folder},
-                                         {"other/checkpoint_01/notes", file},
-                                         {"other/checkpoint_01/b.pt", link},
-                                         {"other/checkpoint_01/b.pt", fifo},
-                                         {"other/checkpoint_01/manifest-x.json", link},
-                                         {"other/checkpoint_01/line\nfeed", file},
-                                         {"mine/checkpoint_01/part", link_to_folder}}) {
+  for (const Row& row :
+       std::vector<Row>{{"thesis.tex", file},
+                        {".hidden", file},
+                        {".hidden-folder", folder},
+                        {".ckptsim-probe-", file},
+                        {".ckptsim-probe-aB3xY", file},
+                        {".ckptsim-probe-aB3x.z", file},
+                        {".ckptsim-probe-aB3xYz", link},
+                        {".ckptsim-directory.tmp", folder},
+                        {"run", link_to_folder},
+                        {"pipe", fifo},
+                        {"other/notes", file},
+                        {"other/checkpoint_1", folder},
+                        {"other/checkpoint_02", file},
+                        {"other/checkpoint_02", link_to_folder},
+                        {"other/checkpoint_01/notes", file},
+                        {"other/checkpoint_01/mp_rank_01_model_states.pt", link},
+                        {"other/checkpoint_01/mp_rank_01_model_states.pt", fifo},
+                        {"other/checkpoint_01/my_thesis_model.pt", file},
+                        {"other/checkpoint_01/mine", folder},
+                        {"other/checkpoint_01/zero_pp_rank_0_mp_rank_00_optim_states.pt", folder},
+                        {"other/checkpoint_01/manifest_of_cargo.json", file},
+                        {"other/checkpoint_01/manifest-.json", file},
+                        {"other/checkpoint_01/manifest-x.json", link},
+                        {"other/checkpoint_01/line\nfeed", file},
+                        {"mine/checkpoint_01/part", link_to_folder}}) {
     SCOPED_TRACE(row.name);
     const fs::path path = marked / row.name;
     row.make(path);
@@ -158,7 +164,7 @@ TEST_F(DirectorySurvey, RefusesMountPointsAtEveryLevelOfTheSameFileSystemToo) {
     }
   }
   {
-    const fs::path file = target_ / "ckptsim/mine/checkpoint_01/a.pt";
+    const fs::path file = target_ / "ckptsim/mine/checkpoint_01/mp_rank_00_model_states.pt";
     const BindMount mounted(target_ / "notes.txt", file);
     ASSERT_TRUE(mounted.ok());
     EXPECT_THAT(refusal(), testing::AllOf(HasSubstr(file.string()), HasSubstr("mounted")));

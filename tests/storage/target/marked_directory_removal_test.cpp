@@ -21,16 +21,21 @@ namespace {
 namespace fs = std::filesystem;
 using test::write_text;
 
+constexpr const char* kFirst = "layer_000-model_00-model_states.pt";
+constexpr const char* kSecond = "mp_rank_00_model_states.pt";
+constexpr const char* kThird = "zero_pp_rank_0_mp_rank_00_optim_states.pt";
+constexpr const char* kForeign =
+    "zero_pp_rank_1_mp_rank_00_optim_states.pt";  // a name of ours, not used above
+
 class MarkedDirectoryRemoval : public testing::Test {
  protected:
-  // A checkpoint of two files, one more in a sub-folder, a manifest and a temporary: five files.
+  // A checkpoint of three files, a manifest and a temporary: five files.
   fs::path make_checkpoint(int checkpoint) {
     directory_.make_checkpoint_folder("run", checkpoint);
     fs::path folder = MarkedDirectory::checkpoint_path(target_.path(), "run", checkpoint);
-    write_text(folder / "a.pt", std::string(10000, 'a'));
-    write_text(folder / "b.pt", std::string(5000, 'b'));
-    fs::create_directory(folder / "part");
-    write_text(folder / "part/c.pt", "c");
+    write_text(folder / kFirst, std::string(10000, 'a'));
+    write_text(folder / kSecond, std::string(5000, 'b'));
+    write_text(folder / kThird, "c");
     directory_.publish_manifest("run", checkpoint, "manifest.json", "{}");
     write_text(folder / "manifest-host.json.tmp", "{");
     return folder;
@@ -101,8 +106,8 @@ TEST_F(MarkedDirectoryRemoval, RemovesManifestsOnly) {
   directory_.remove_manifests("run", 1);
   EXPECT_FALSE(fs::exists(folder / "manifest.json"));
   EXPECT_FALSE(fs::exists(folder / "manifest-host.json.tmp"));
-  EXPECT_TRUE(fs::exists(folder / "a.pt"));
-  EXPECT_TRUE(fs::exists(folder / "part/c.pt"));
+  EXPECT_TRUE(fs::exists(folder / kFirst));
+  EXPECT_TRUE(fs::exists(folder / kThird));
   EXPECT_NO_THROW(directory_.remove_manifests("run", 1));
   EXPECT_NO_THROW(directory_.remove_manifests("run", 9));
 }
@@ -111,9 +116,8 @@ TEST_F(MarkedDirectoryRemoval, CountsTheBytesThatRemovingWouldFree) {
   EXPECT_EQ(directory_.run_contents("run").allocated_bytes, 0U);
   const fs::path folder = make_checkpoint(1);
   std::uint64_t allocated = 0;
-  for (const fs::path& path :
-       {folder, folder / "a.pt", folder / "b.pt", folder / "part", folder / "part/c.pt",
-        folder / "manifest.json", folder / "manifest-host.json.tmp"}) {
+  for (const fs::path& path : {folder, folder / kFirst, folder / kSecond, folder / kThird,
+                               folder / "manifest.json", folder / "manifest-host.json.tmp"}) {
     struct stat status {};
     ASSERT_EQ(stat(path.c_str(), &status), 0);
     allocated += static_cast<std::uint64_t>(status.st_blocks) * 512;
@@ -127,7 +131,8 @@ TEST_F(MarkedDirectoryRemoval, RefusesEverythingThatItDoesNotRecognise) {
   make_checkpoint(2);
   for (const char* foreign :
        {"checkpoint_02/notes.txt", "checkpoint_02/manifest.yaml", "checkpoint_02/x.json",
-        "checkpoint_02/part/readme", "checkpoint_02/part/manifest.json", "checkpoint_02/pt", "checkpoint_",
+        "checkpoint_02/my_thesis_model.pt", "checkpoint_02/mp_rank_00_model_states.pt.bak",
+        "checkpoint_02/mine/", "checkpoint_02/pt", "checkpoint_02/manifest_of_cargo.json", "checkpoint_",
         "checkpoint_3", "checkpoint_04x", "notes.txt", "other/"}) {
     SCOPED_TRACE(foreign);
     const fs::path path = run_ / foreign;
@@ -146,21 +151,23 @@ TEST_F(MarkedDirectoryRemoval, RefusesEverythingThatItDoesNotRecognise) {
 TEST_F(MarkedDirectoryRemoval, RefusesWhatHasTheRightNameAndTheWrongKind) {
   const fs::path folder = make_checkpoint(1);
   write_text(target_ / "precious.pt", "precious");
-  fs::create_symlink(target_ / "precious.pt", folder / "link.pt");
-  expect_refusal_that_removes_nothing(folder / "link.pt");
-  fs::remove(folder / "link.pt");
+  fs::create_symlink(target_ / "precious.pt", folder / kForeign);
+  expect_refusal_that_removes_nothing(folder / kForeign);
+  fs::remove(folder / kForeign);
 
-  ASSERT_EQ(mkfifo((folder / "pipe.pt").c_str(), 0600), 0);
-  expect_refusal_that_removes_nothing(folder / "pipe.pt");
-  fs::remove(folder / "pipe.pt");
+  ASSERT_EQ(mkfifo((folder / kForeign).c_str(), 0600), 0);
+  expect_refusal_that_removes_nothing(folder / kForeign);
+  fs::remove(folder / kForeign);
 
   fs::create_directory_symlink(target_.path(), folder / "linked-part");
   expect_refusal_that_removes_nothing(folder / "linked-part");
   fs::remove(folder / "linked-part");
 
-  fs::create_directories(folder / "part/deeper");
-  expect_refusal_that_removes_nothing(folder / "part/deeper");
-  fs::remove(folder / "part/deeper");
+  fs::create_directory(folder / kForeign);
+  expect_refusal_that_removes_nothing(folder / kForeign);
+  write_text(folder / kForeign / "w.pt", "years of work");
+  expect_refusal_that_removes_nothing(folder / kForeign);
+  fs::remove_all(folder / kForeign);
 
   write_text(run_ / "checkpoint_05", "a file");
   expect_refusal_that_removes_nothing(run_ / "checkpoint_05");
@@ -181,23 +188,23 @@ TEST_F(MarkedDirectoryRemoval, ACheckpointThatIsToBeRewrittenIsRefusedBeforeItsM
     }
     return false;
   };
-  fs::create_hard_link(target_ / "precious", folder / "c.pt");
-  EXPECT_TRUE(refused("c.pt"));
-  fs::create_hard_link(target_ / "precious", folder / "part/d.pt");
-  EXPECT_TRUE(refused("part/d.pt"));
-  fs::create_symlink(target_ / "precious", folder / "c.pt");
-  EXPECT_TRUE(refused("c.pt"));
-  fs::create_hard_link(folder / "a.pt",
+  fs::create_hard_link(target_ / "precious", folder / kForeign);
+  EXPECT_TRUE(refused(kForeign));
+  write_text(folder / "my_thesis_model.pt", "years of work");
+  EXPECT_TRUE(refused("my_thesis_model.pt"));
+  fs::create_symlink(target_ / "precious", folder / kForeign);
+  EXPECT_TRUE(refused(kForeign));
+  fs::create_hard_link(folder / kFirst,
                        target_ / "kept");  // somebody keeps a checkpoint by linking its files
-  EXPECT_TRUE(refused("a.pt"));
-  EXPECT_FALSE(refused("b.pt"));
+  EXPECT_TRUE(refused(kFirst));
+  EXPECT_FALSE(refused(kSecond));
 }
 
 // Unlinking takes one of two names, and frees nothing.
 TEST_F(MarkedDirectoryRemoval, AFileWithAnotherNameLosesThisOneAloneAndCountsAsNoRoom) {
   const fs::path folder = make_checkpoint(1);
   const std::uint64_t before = directory_.run_contents("run").allocated_bytes;
-  fs::create_hard_link(folder / "a.pt", target_ / "kept");
+  fs::create_hard_link(folder / kFirst, target_ / "kept");
   EXPECT_LE(directory_.run_contents("run").allocated_bytes + 10000, before);
   EXPECT_EQ(directory_.remove_run("run"), 5U);
   EXPECT_EQ(test::read_file(target_ / "kept"), std::string(10000, 'a'));
@@ -208,7 +215,7 @@ TEST_F(MarkedDirectoryRemoval, OneCheckpointIsRefusedAsAWholeToo) {
   write_text(folder / "notes.txt", "foreign");
   EXPECT_THROW(directory_.remove_checkpoint("run", 1), UnsuitableTarget);
   EXPECT_TRUE(fs::exists(folder / "manifest.json"));
-  EXPECT_TRUE(fs::exists(folder / "a.pt"));
+  EXPECT_TRUE(fs::exists(folder / kFirst));
 }
 
 // A file that the system will not remove for as long as this lives.
@@ -240,11 +247,11 @@ class Immutable {
 // files.
 TEST_F(MarkedDirectoryRemoval, TheManifestGoesBeforeAnyFile) {
   const fs::path folder = make_checkpoint(1);
-  const Immutable first(folder / "a.pt");
+  const Immutable first(folder / kFirst);
   if (!first.ok()) GTEST_SKIP() << "files cannot be made immutable here";
   EXPECT_THROW((void)directory_.remove_run("run"), std::system_error);
   EXPECT_FALSE(fs::exists(folder / "manifest.json"));
-  EXPECT_TRUE(fs::exists(folder / "a.pt"));
+  EXPECT_TRUE(fs::exists(folder / kFirst));
 
   directory_.publish_manifest("run", 1, "manifest.json", "{}");
   EXPECT_THROW(directory_.remove_checkpoint("run", 1), std::system_error);

@@ -78,6 +78,46 @@ TEST(MarkedDirectory, RefusesAnUnmarkedFolderThatHoldsSomethingAndLeavesItAsItWa
   EXPECT_FALSE(fs::exists(target / "ckptsim/.ckptsim-directory"));
 }
 
+TEST(MarkedDirectory, RefusesAnUnmarkedFolderWhoseLockOrMarkersTemporaryItDidNotWrite) {
+  const TemporaryFolder target;
+  fs::create_directory(target / "ckptsim");
+  const std::string line = "pid 1 on host gone since 2020-01-01T00:00:00Z\n";
+  const std::string marker = "{\"schema\":\"ckptsim.target/1\"}\n";
+  struct Case {
+    const char* name;
+    std::string text;
+  };
+  for (const Case& one :
+       {Case{".lock", "years of work"}, Case{".lock", "\n"}, Case{".lock", line + "more"},
+        Case{".lock", "more " + line}, Case{".lock", line + line},
+        Case{".lock", line + std::string(10000, ' ')}, Case{".ckptsim-directory.tmp", "years"},
+        Case{".ckptsim-directory.tmp", marker + "more"}}) {
+    SCOPED_TRACE(one.name + (": " + one.text.substr(0, 80)));
+    write_text(target / "ckptsim" / one.name, one.text);
+    EXPECT_THAT(refusal_of(target.path()),
+                AllOf(HasSubstr((target / "ckptsim").string()), HasSubstr(one.name), HasSubstr("no marker")));
+    EXPECT_THROW((void)MarkedDirectory::survey(target.path(), "run"), UnsuitableTarget);
+    EXPECT_EQ(read_file(target / "ckptsim" / one.name), one.text);
+    EXPECT_EQ(std::distance(fs::directory_iterator(target / "ckptsim"), fs::directory_iterator()), 1);
+    fs::remove(target / "ckptsim" / one.name);
+  }
+}
+
+TEST(MarkedDirectory, AdoptsWhateverAKillLeavesOfALockAndAMarkersTemporary) {
+  const std::string marker = "{\"schema\":\"ckptsim.target/1\"}\n";
+  for (const std::string& lock :
+       {std::string(), std::string("pid 1 on host gone since 2020-01-01T00:00:00Z\n")}) {
+    for (std::size_t length = 0; length <= marker.size(); ++length) {
+      const TemporaryFolder target;
+      fs::create_directory(target / "ckptsim");
+      write_text(target / "ckptsim/.lock", lock);
+      write_text(target / "ckptsim/.ckptsim-directory.tmp", marker.substr(0, length));
+      EXPECT_EQ(refusal_of(target.path()), "(not refused)") << lock << length;
+      EXPECT_EQ(read_file(target / "ckptsim/.ckptsim-directory"), marker);
+    }
+  }
+}
+
 TEST(MarkedDirectory, RefusesAMarkerThatItDidNotWrite) {
   const TemporaryFolder target;
   fs::create_directory(target / "ckptsim");
@@ -128,7 +168,8 @@ TEST(MarkedDirectory, TheTextOfADeadRunsLockIsNoLock) {
   const TemporaryFolder target;
   fs::create_directory(target / "ckptsim");
   write_text(target / "ckptsim/.lock",
-             "pid 1 on host gone since 2020-01-01T00:00:00Z, and a longer line than ours is\n");
+             "pid 1 on host gone-for-ever-and-of-a-name-longer-than-ours-is-without-any-doubt-at-all since "
+             "2020-01-01T00:00:00Z\n");
   const MarkedDirectory directory(target.path());
   EXPECT_THAT(read_file(target / "ckptsim/.lock"),
               AllOf(HasSubstr("pid " + std::to_string(getpid())), testing::Not(HasSubstr("gone"))));
