@@ -39,8 +39,8 @@ configure asan
 cmake --build --preset asan -j "$jobs"
 run_tests asan
 
-step "Bad files: 20 seconds of libFuzzer for each reader"
-tests/fuzz/run.sh 20
+step "Bad files: 15 seconds of libFuzzer for each reader"
+tests/fuzz/run.sh 15
 
 step "Tests"
 run_tests dev

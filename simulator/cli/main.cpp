@@ -34,6 +34,15 @@ int report(ExitCode code, const char* message) noexcept {
   return static_cast<int>(code);
 }
 
+// Of what was not expected the library's own sentence has the words in reverse.
+std::string words_of(const CLI::ParseError& error, const CLI::App& app) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
+  std::string words;
+  for (const std::string& word : app.remaining(true))
+    words += (words.empty() ? "" : " ") + word;
+  return "not expected: " + words;
+}
+
 int parse_and_run(int argc, char** argv) {
   // A file past the limit on file sizes is an error of that write, with its place, and not the end of the
   // process.
@@ -68,7 +77,8 @@ int parse_and_run(int argc, char** argv) {
     if (speaks()) app.exit(success);
     return 0;
   } catch (const CLI::ParseError& error) {
-    return report(ExitCode::kUsage, (std::string(error.what()) + "; see ckptsim --help").c_str());
+    const std::string command = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
+    return report(ExitCode::kUsage, (words_of(error, app) + "; see ckptsim " + command + "--help").c_str());
   }
   return exit_code;
 }

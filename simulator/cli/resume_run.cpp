@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,7 +13,6 @@
 #include "simulator/config/config_part.h"
 #include "simulator/engine/failure.h"
 #include "simulator/plan/plan.h"
-#include "simulator/report/result_reader.h"
 #include "simulator/report/version.h"
 
 namespace ckptsim::cli {
@@ -21,9 +20,32 @@ namespace {
 
 using simulator::ExitCode;
 
+namespace fs = std::filesystem;
+
+// Whether `now` leads to the folder that target number `index` was.
+bool is_same_target(const simulator::RunResult& earlier, std::size_t index, const std::string& now) {
+  if (earlier.config.storage.targets[index] == now) return true;
+  std::error_code error;
+  const fs::path path = fs::canonical(now, error);
+  if (error) return false;
+  const auto& targets = earlier.environment.targets;
+  return std::any_of(targets.begin(), targets.end(), [&](const simulator::TargetEnvironment& target) {
+    return target.target == index && target.path == path;
+  });
+}
+
+// The configuration with each target as the run began spelt it, where it is the same folder.
+simulator::RunConfig respelt(simulator::RunConfig config, const simulator::RunResult& earlier) {
+  std::vector<std::string>& targets = config.storage.targets;
+  for (std::size_t i = 0; i < std::min(targets.size(), earlier.config.storage.targets.size()); ++i) {
+    if (is_same_target(earlier, i, targets[i])) targets[i] = earlier.config.storage.targets[i];
+  }
+  return config;
+}
+
 void refuse_other_run(const simulator::RunResult& earlier, const simulator::RunConfig& config,
                       const std::string& folder) {
-  if (const auto differs = simulator::first_difference(earlier.config, config)) {
+  if (const auto differs = simulator::first_difference(earlier.config, respelt(config, earlier))) {
     throw ConfigError("",
                       fmt::format("--resume {}: {} was {} when the run began and is {} now; give the same "
                                   "configuration and options, or begin a new run without --resume",
@@ -66,16 +88,10 @@ simulator::Resume take_up(simulator::Communicator& communicator, const std::stri
 }
 
 simulator::RunResult finished_result(const simulator::Resume& resume, simulator::ResultFolder& folder) {
-  const std::filesystem::path stored = folder.path() / "result.json";
-  if (std::ifstream file(stored); file) {
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    simulator::RunResult result = simulator::read_result(text, stored.string());
-    if (result.status == "complete") return result;
-  }
   simulator::RunResult result = *resume.earlier;
   result.plan = simulator::make_plan(result.config);
   result.status = "complete";
-  folder.end(result);
+  folder.end_unless_stored(result);
   return result;
 }
 

@@ -16,8 +16,8 @@ namespace ckptsim::cli {
 [[nodiscard]] simulator::Resume take_up(simulator::Communicator& communicator, const std::string& resumed,
                                         const simulator::RunConfig& config, simulator::ResultFolder& folder);
 
-// On process 0: the result of a run whose journal is complete, as it was stored, or made from the journal
-// where that did not happen any more.
+// On process 0: the result of a run whose journal is complete, as that journal has it. It is stored where a
+// result.json that says the same is not there.
 [[nodiscard]] simulator::RunResult finished_result(const simulator::Resume& resume,
                                                    simulator::ResultFolder& folder);
 

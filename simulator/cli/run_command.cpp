@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -33,7 +36,12 @@ using simulator::ExitCode;
 struct RunOptions {
   std::string config;
   std::vector<std::string> targets;
-  std::vector<std::pair<std::string, std::string>> settings;  // key, value: the options that stand for a key
+  struct Setting {
+    std::string key;
+    std::string value;
+    std::string option;  // that stands for the key
+  };
+  std::vector<Setting> settings;
   std::vector<std::string> overrides;
   std::string output = "results";
   std::string resume;
@@ -53,14 +61,30 @@ void refuse_second_value(const std::vector<std::string>& overrides, const std::s
   }
 }
 
+// A value is refused as one of --set, which options are turned into; who gave --passes is told of --passes.
+[[noreturn]] void refuse_as_given(const RunOptions& options, const ConfigError& error) {
+  const std::string words = error.what();
+  for (const auto& [key, value, option] : options.settings) {
+    const std::string beginning = fmt::format("--set: {} ", key);
+    if (!words.starts_with(beginning)) continue;
+    throw ConfigError(error.pointer(), fmt::format("{}: {} {}", option, key, words.substr(beginning.size())));
+  }
+  throw error;
+}
+
 simulator::RunConfig load_config(const RunOptions& options) {
   std::vector<std::string> overrides = options.overrides;
-  for (const auto& [key, value] : options.settings) {
+  for (const auto& [key, value, option] : options.settings) {
     refuse_second_value(options.overrides, key);
     overrides.push_back(fmt::format("{}={}", key, value));
   }
   if (!options.targets.empty()) refuse_second_value(options.overrides, "storage.targets");
-  simulator::RunConfig config = simulator::load_run_config(options.config, overrides);
+  simulator::RunConfig config;
+  try {
+    config = simulator::load_run_config(options.config, overrides);
+  } catch (const ConfigError& error) {
+    refuse_as_given(options, error);
+  }
   if (!options.targets.empty()) config.storage.targets = options.targets;
   return config;
 }
@@ -97,26 +121,44 @@ void print_result(const simulator::RunResult& result, const RunOptions& options,
   print(text);
 }
 
-// On process 0, beside everything else: a run that is asked to end has its result at once, whatever its main
-// thread waits for. mpirun kills within a second.
+// On process 0, beside everything else: a run that is asked to end has its result at once, and says so,
+// whatever its main thread waits for. mpirun kills within a second.
 class ResultKeeper {
  public:
-  ResultKeeper(simulator::ResultFolder& folder, simulator::Interruption& interruption)
-      : thread_([&folder, &interruption](const std::stop_token& stop) {
+  // `said`: set, before this is destroyed, once the interruption's message is out. All outlive this.
+  ResultKeeper(simulator::ResultFolder& folder, simulator::Interruption& interruption,
+               const simulator::ProgressLine& progress, bool& said)
+      : thread_([&folder, &interruption, &progress, &said](const std::stop_token& stop) {
           if (!interruption.wait(stop)) return;
           try {
-            folder.interrupted(simulator::interruption_words(interruption.signal()));
+            const std::string words = simulator::interruption_words(interruption.signal());
+            const std::optional<std::size_t> kept = folder.interrupted(words);
+            if (!kept.has_value()) return;  // the main thread comes to it by itself
+            say(simulator::with_way_on(words, *kept, folder.path().string()), progress.line_start());
+            said = true;
           } catch (const std::exception& error) {
-            fmt::print(stderr, "ckptsim: {}\n", storage::printable(error.what()));
+            say(error.what(), progress.line_start());
           }
         }) {}
 
  private:
+  static void say(const std::string& sentence, const char* line_start) {
+    fmt::print(stderr, "{}ckptsim: {}\n", line_start, storage::printable(sentence));
+  }
+
   std::jthread thread_;
 };
 
+// For who reads stdout: as far as it came.
+void print_interrupted(const RunOptions& options, const std::filesystem::path& folder) {
+  if (!options.format.json || folder.empty()) return;
+  std::ifstream file(folder / "result.json");
+  if (file) print(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+// `said`: whether the message of an interruption is out when this throws.
 int run_on(simulator::Communicator& communicator, const RunOptions& options,
-           simulator::Interruption& interruption) {
+           simulator::Interruption& interruption, bool& said) {
   simulator::RunRequest request{.config = shared_config(communicator, options),
                                 .command = command_line(),
                                 .dry_run = options.dry_run,
@@ -138,17 +180,26 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options,
     }
   }
   std::optional<ResultKeeper> keeper;
-  if (communicator.process() == 0) keeper.emplace(folder, interruption);
-  const simulator::RunResult result = simulator::run(communicator, request, folder, progress, interruption);
+  if (communicator.process() == 0) keeper.emplace(folder, interruption, progress, said);
+  simulator::RunResult result;
+  try {
+    result = simulator::run(communicator, request, folder, progress, interruption);
+  } catch (const simulator::RunFailure& failure) {
+    if (communicator.process() == 0 && failure.code() == ExitCode::kInterrupted)
+      print_interrupted(options, folder.path());
+    throw;
+  }
   if (communicator.process() == 0) print_result(result, options, folder.path().string());
   return static_cast<int>(ExitCode::kDone);
 }
 
-// Says what happened, and ends as the failure asks for.
-int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator::Communicator> communicator) {
+// Says what happened, unless that was `said` before, and ends as the failure asks for.
+int leave_after(const simulator::RunFailure& failure, std::unique_ptr<simulator::Communicator> communicator,
+                bool said) {
   using simulator::Leaving;
   const auto code = static_cast<int>(failure.code());
-  if (communicator->process() == 0 || failure.leaving() == Leaving::kAbort)
+  said = said && failure.code() == ExitCode::kInterrupted;
+  if (!said && (communicator->process() == 0 || failure.leaving() == Leaving::kAbort))
     fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
   if (failure.leaving() == Leaving::kAbort) communicator->abort(code);
   communicator.reset();
@@ -160,10 +211,11 @@ int run_command(const RunOptions& options) {
   simulator::Interruption interruption;
   const SignalWatch signals(interruption);
   std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
+  bool said = false;
   try {
-    return run_on(*communicator, options, interruption);
+    return run_on(*communicator, options, interruption, said);
   } catch (const simulator::RunFailure& failure) {
-    return leave_after(failure, std::move(communicator));
+    return leave_after(failure, std::move(communicator), said);
   } catch (const std::exception& error) {
     // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
     // launcher end them.
@@ -178,7 +230,10 @@ int run_command(const RunOptions& options) {
 void add_setting(CLI::App& command, const std::shared_ptr<RunOptions>& options, const std::string& option,
                  const std::string& key, const std::string& description) {
   command.add_option_function<std::string>(
-      option, [options, key](const std::string& value) { options->settings.emplace_back(key, value); },
+      option,
+      [options, key, option](const std::string& value) {
+        options->settings.push_back({key, value, option});
+      },
       fmt::format("{} ({})", description, key));
 }
 

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "storage/uninterrupted.h"
+
 namespace ckptsim::cli {
 namespace {
 
@@ -53,7 +55,8 @@ SignalWatch::SignalWatch(simulator::Interruption& interruption) : interruption_(
 SignalWatch::~SignalWatch() {
   const std::uint64_t one = 1;
   // An eventfd that nobody has written to takes this.
-  [[maybe_unused]] const ssize_t written = write(end_, &one, sizeof one);
+  [[maybe_unused]] const ssize_t written =
+      storage::uninterrupted([&] { return write(end_, &one, sizeof one); });
   listener_.join();
   close(signals_);
   close(end_);

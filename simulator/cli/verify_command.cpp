@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/signal_watch.h"
 #include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
 #include "simulator/report/progress_line.h"
 #include "simulator/report/verify_report.h"
 #include "simulator/verify/verify.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::cli {
 namespace {
@@ -48,33 +50,36 @@ void print_result(const simulator::VerifyResult& result, const VerifyOptions& op
   print(options.format.json ? simulator::verify_json(result)
                             : simulator::verify_report(result, options.format.table()));
   const std::string summary = simulator::verify_summary(result);
-  if (!summary.empty()) fmt::print(stderr, "ckptsim: {}\n", summary);
+  if (!summary.empty()) fmt::print(stderr, "ckptsim: {}\n", storage::printable(summary));
 }
 
 // Process 0 knows the result; all processes end with its exit code.
-int verify_on(simulator::Communicator& communicator, const VerifyOptions& options) {
+int verify_on(simulator::Communicator& communicator, const VerifyOptions& options,
+              simulator::Interruption& interruption) {
   simulator::VerifyRequest request = options.request;
   request.threads = threads_of(options, communicator);
   const storage::SteadyClock clock;
   simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
-  const simulator::VerifyResult result = simulator::verify(communicator, request, progress);
+  const simulator::VerifyResult result = simulator::verify(communicator, request, progress, interruption);
   if (communicator.process() == 0) print_result(result, options);
   return std::stoi(communicator.broadcast(std::to_string(static_cast<int>(result.exit_code()))));
 }
 
 int verify_command(const VerifyOptions& options) {
+  simulator::Interruption interruption;
+  const SignalWatch signals(interruption);
   const std::unique_ptr<simulator::Communicator> communicator = simulator::make_communicator();
   try {
-    return verify_on(*communicator, options);
+    return verify_on(*communicator, options, interruption);
   } catch (const simulator::RunFailure& failure) {
-    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", failure.what());
+    if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
     // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
     // launcher end them.
     if (communicator->processes() == 1) throw;
     fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
-               error.what());
+               storage::printable(error.what()));
     std::_Exit(static_cast<int>(ExitCode::kInputOutput));
   }
 }
@@ -97,7 +102,8 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "its own, verify on each.\n\n"
       "Exit codes: 0 every byte is right; 2 usage; 3 nothing to verify, or a run is at work there; 4 some "
       "bytes\n"
-      "cannot be read, and the others are right; 5 something is not as it was written.");
+      "cannot be read, and the others are right; 5 something is not as it was written; 130 interrupted (a\n"
+      "signal ends it within a block, a second one at once).");
   command
       ->add_option("DIR", options->request.folders,
                    "A target, its ckptsim/, a run in it or a checkpoint; several may be given")

@@ -25,10 +25,6 @@ std::string sentence(const CleanReport& report) {
   const storage::Cleaning& cleaning = report.cleaning;
   const std::string place = report.scope.target.string();
   const char* const verb = report.dry_run ? "Would remove" : "Removed";
-  if (cleaning.runs.empty() && !report.scope.run.empty()) {
-    return fmt::format("Nothing to remove: target {} holds nothing of a run named {}.", place,
-                       report.scope.run);
-  }
   const std::string itself =
       cleaning.marked_directory.empty()
           ? ""
@@ -36,10 +32,14 @@ std::string sentence(const CleanReport& report) {
   if (cleaning.runs.empty() && itself.empty()) return fmt::format("No runs on target {}.", place);
   if (cleaning.runs.empty()) return fmt::format("No runs. {} {}.", verb, itself);
   const storage::Contents all = total(cleaning);
-  return fmt::format("{} from target {}: {}, {}, {}, {:.3f} GB{}.", verb, place,
-                     counted(cleaning.runs.size(), "run"), counted(all.checkpoints, "checkpoint"),
-                     counted(all.files, "file"), static_cast<double>(all.file_bytes) / 1e9,
-                     itself.empty() ? "" : ", and " + itself);
+  const storage::CleanedRun& first = cleaning.runs.front();
+  const std::string runs =
+      first.whole ? fmt::format("{}, {}", counted(cleaning.runs.size(), "run"),
+                                counted(all.checkpoints, "checkpoint"))
+                  : fmt::format("{} of run {}, which keeps others", counted(all.checkpoints, "checkpoint"),
+                                first.name);
+  return fmt::format("{} from target {}: {}, {}, {:.3f} GB{}.", verb, place, runs, counted(all.files, "file"),
+                     static_cast<double>(all.file_bytes) / 1e9, itself.empty() ? "" : ", and " + itself);
 }
 
 }  // namespace
@@ -65,6 +65,7 @@ std::string clean_json(const CleanReport& report) {
   Json runs = Json::array();
   for (const storage::CleanedRun& run : report.cleaning.runs) {
     runs.push_back({{"run", run.name},
+                    {"whole", run.whole},
                     {"checkpoints", run.contents.checkpoints},
                     {"files", run.contents.files},
                     {"bytes", run.contents.file_bytes}});

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
+#include "storage/descriptor.h"
 #include "storage/uninterrupted.h"
 
 namespace ckptsim::simulator {
@@ -50,6 +52,30 @@ void publish_file(const fs::path& folder, const std::string& name, const std::st
   if (close(file) != 0) fail_call("close", temporary);
   fs::rename(temporary, folder / name);
   sync_folder(folder);
+}
+
+std::optional<std::string> text_of_regular_file(const fs::path& path) {
+  const storage::Descriptor file(storage::uninterrupted(
+      [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); }));
+  if (!file.valid()) {
+    if (errno == ENOENT || errno == ELOOP || errno == ENXIO) return std::nullopt;
+    fail_call("open", path);
+  }
+  struct stat facts {};
+  if (fstat(file.get(), &facts) != 0) fail_call("look at", path);
+  if (!S_ISREG(facts.st_mode)) return std::nullopt;
+  std::string text(static_cast<std::size_t>(facts.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t count = storage::uninterrupted([&] {
+      return pread(file.get(), text.data() + filled, text.size() - filled, static_cast<off_t>(filled));
+    });
+    if (count < 0) fail_call("read", path);
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+  }
+  text.resize(filled);
+  return text;
 }
 
 }  // namespace ckptsim::simulator

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,9 @@ void sync_folder(const std::filesystem::path& folder);
 
 // FOLDER/NAME appears by rename, and whoever finds it finds all of it; durable.
 void publish_file(const std::filesystem::path& folder, const std::string& name, const std::string& text);
+
+// The text of a regular file; none where there is no such file, or something else has its name, which is
+// neither followed nor waited for.
+[[nodiscard]] std::optional<std::string> text_of_regular_file(const std::filesystem::path& path);
 
 }  // namespace ckptsim::simulator

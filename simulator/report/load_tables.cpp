@@ -10,13 +10,13 @@ namespace ckptsim::simulator {
 namespace {
 
 std::string share_text(const LoadResult& load, LoadPhase which) {
-  std::int64_t all = 0;
-  std::int64_t part = 0;
+  double all = 0;
+  double part = 0;
   for (const RankLoad& rank : load.ranks) {
-    all += rank.duration_ns;
-    part += rank.phase_ns[static_cast<std::size_t>(which)];
+    all += static_cast<double>(rank.duration_ns);
+    part += static_cast<double>(rank.phase_ns[static_cast<std::size_t>(which)]);
   }
-  const double share = all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+  const double share = all > 0 ? part / all : 0;
   return fmt::format("{:.1f}", 100 * share);
 }
 
@@ -33,7 +33,7 @@ std::vector<std::string> row_of(const CheckpointResult& checkpoint) {
           share_text(load, LoadPhase::kRead),
           share_text(load, LoadPhase::kClose),
           fmt::format("{:.1f}", 100 * load.idle_share),
-          fmt::format("{:.1f}", 100 * load.cached_share)};
+          load.cached_share ? fmt::format("{:.1f}", 100 * *load.cached_share) : std::string("unknown")};
 }
 
 }  // namespace
@@ -54,20 +54,31 @@ std::string load_conditions(const RunResult& run) {
   std::int64_t loads = 0;
   double cached_share = 0;
   bool from_cache = false;
+  bool unknown = false;
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       if (!checkpoint.load.has_value()) continue;
       ++loads;
-      cached_share = std::max(cached_share, checkpoint.load->cached_share);
+      cached_share = std::max(cached_share, checkpoint.load->cached_share.value_or(0));
+      unknown = unknown || !checkpoint.load->cached_share;
       from_cache = from_cache || checkpoint.load->from_cache;
     }
   }
   if (loads == 0) return {};
   std::string text = fmt::format(
-      "Loads: each rank read back the files {}, and every record had the bytes that were saved.\n",
+      "Loads: each rank read back the files {}, and every record the CRC-32 that its file states.\n",
       run.config.checkpoint.load_rank_shift ? "of another rank (checkpoint.load_rank_shift)"
                                             : "that it wrote");
-  if (from_cache) {
+  if (unknown) {
+    text +=
+        "How much of the files was in the page cache is not known: the kernel tells that only to the owner of a "
+        "file and to who may write it.\n";
+  }
+  if (from_cache && cached_share == 0) {
+    text +=
+        "PERHAPS LOADED FROM CACHE: the files were read through the page cache, which may have held some of "
+        "their bytes.\n";
+  } else if (from_cache) {
     text += fmt::format(
         "LOADED FROM CACHE: the page cache could not be emptied of the files and held up to {:.1f} % of "
         "their "
@@ -92,7 +103,7 @@ std::vector<std::string> load_cells(const std::optional<LoadResult>& load) {
                                     fmt::format("{}", load->straggler_rank),
                                     fmt::format("{:.6f}", load->skew),
                                     fmt::format("{:.6f}", load->idle_share),
-                                    fmt::format("{:.6f}", load->cached_share)};
+                                    load->cached_share ? fmt::format("{:.6f}", *load->cached_share) : ""};
   const auto straggler = std::find_if(load->ranks.begin(), load->ranks.end(), [&](const RankLoad& rank) {
     return rank.rank == load->straggler_rank;
   });

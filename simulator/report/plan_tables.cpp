@@ -77,13 +77,16 @@ std::string plan_report(const RunConfig& config, const RunPlan& plan, TableForma
 }
 
 std::string dry_run_report(const RunResult& run, TableFormat format) {
+  if (format == TableFormat::kCsv) return render(rank_table(run.plan), format);
   std::string text = headline(run.config, run.plan) + "\n" + content_words(run.config) + "\n" +
                      render(rank_table(run.plan), format) + "\n";
   const std::int64_t passes = run.config.checkpoint.passes + run.config.checkpoint.warmup_passes;
   const std::int64_t checkpoints = passes * run.effective.checkpoints_per_pass;
+  const std::int64_t warm_ups = run.config.checkpoint.warmup_passes;
   text +=
-      fmt::format("{} passes ({} of them warm-up) of {} checkpoints: {:.1f} GB would be written in all.\n",
-                  passes, run.config.checkpoint.warmup_passes, run.effective.checkpoints_per_pass,
+      fmt::format("{} pass{}{} of {} checkpoint{}: {:.1f} GB would be written in all.\n", passes,
+                  passes == 1 ? "" : "es", warm_ups > 0 ? fmt::format(" ({} of them warm-up)", warm_ups) : "",
+                  run.effective.checkpoints_per_pass, run.effective.checkpoints_per_pass == 1 ? "" : "s",
                   static_cast<double>(run.plan.file_bytes) * static_cast<double>(checkpoints) / 1e9);
   for (const TargetEnvironment& target : run.environment.targets) {
     text += fmt::format(

@@ -15,11 +15,26 @@ double to_seconds(storage::Clock::Time time) {
 
 }  // namespace
 
-void ProgressLine::begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) {
+void ProgressLine::begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads,
+                             std::uint64_t finished, std::uint64_t loaded) {
+  finished_ = finished;
+  finished_loads_ = loaded;
+  before_ = finished + loaded;
   checkpoints_ = checkpoints;
   loads_ = loads;
   checkpoint_bytes_ = checkpoint_bytes;
   run_start_ = clock_.now();
+}
+
+void ProgressLine::begin_removal(std::string_view what) {
+  if (style_ == ProgressStyle::kNone) return;
+  showing_ = style_ == ProgressStyle::kLine;
+  if (showing_) {
+    fmt::print(stream_, "\rremoving {}\x1b[K", what);
+  } else {
+    fmt::print(stream_, "ckptsim: removing {}\n", what);
+  }
+  std::fflush(stream_);
 }
 
 void ProgressLine::begin_checkpoint(std::int64_t pass, bool warmup, std::int64_t checkpoint) {
@@ -45,12 +60,14 @@ void ProgressLine::written(std::uint64_t bytes) {
 
 void ProgressLine::show(std::uint64_t bytes) {
   if (style_ != ProgressStyle::kLine) return;
+  showing_ = true;
   shown_ = clock_.now();
   const double took = to_seconds(shown_ - checkpoint_start_);
   const double rate = took > 0 ? static_cast<double>(bytes) / took / 1e9 : 0;
-  // Over everything so far, the pauses and manifests between checkpoints among it.
-  const double done = static_cast<double>((finished_ + finished_loads_) * checkpoint_bytes_ + bytes);
-  const double left = static_cast<double>((checkpoints_ + loads_) * checkpoint_bytes_) - done;
+  // Over everything since the start, the pauses and manifests between checkpoints among it.
+  const double done =
+      static_cast<double>((finished_ + finished_loads_ - before_) * checkpoint_bytes_ + bytes);
+  const double left = static_cast<double>((checkpoints_ + loads_ - before_) * checkpoint_bytes_) - done;
   const double speed = done / std::max(1e-9, to_seconds(shown_ - run_start_));
   const std::string time_left = done > 0 ? clock_text(left / speed) : std::string("-:--");
   fmt::print(stream_, "\r{} ({}/{}): {:.2f} of {:.2f} GB, {:.2f} GB/s, {} left\x1b[K", label_,
@@ -80,7 +97,8 @@ void ProgressLine::end_run() {
 }
 
 void ProgressLine::clear() {
-  if (style_ != ProgressStyle::kLine) return;
+  if (!showing_) return;
+  showing_ = false;
   fmt::print(stream_, "\r\x1b[K");
   std::fflush(stream_);
 }

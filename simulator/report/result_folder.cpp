@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -82,7 +83,7 @@ void ResultFolder::begin(const RunResult& run) {
   }
   const std::scoped_lock lock(result_mutex_);
   begun_ = true;
-  if (!interruption_.empty()) write_interrupted(interruption_);
+  if (!interruption_.empty()) (void)write_interrupted(interruption_);
 }
 
 void ResultFolder::make_folder(const RunResult& run) {
@@ -133,15 +134,16 @@ void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
   }
 }
 
-void ResultFolder::interrupted(const std::string& sentence) {
+std::optional<std::size_t> ResultFolder::interrupted(const std::string& sentence) {
   const std::scoped_lock lock(result_mutex_);
-  if (ended_) return;
+  if (ended_) return std::nullopt;
   interruption_ = sentence;
-  if (begun_) write_interrupted(sentence);
+  if (!begun_) return std::nullopt;
+  return write_interrupted(sentence);
 }
 
 // The result first: whoever kills this process soon after the signal shall find it.
-void ResultFolder::write_interrupted(const std::string& sentence) {
+std::size_t ResultFolder::write_interrupted(const std::string& sentence) {
   RunResult run;
   {
     const std::scoped_lock lock(kept_mutex_);
@@ -151,6 +153,10 @@ void ResultFolder::write_interrupted(const std::string& sentence) {
   run.failure = sentence;
   publish_file(path_, "result.json", result_json(run));
   publish_file(path_, "checkpoints.csv", checkpoints_csv(run));
+  std::size_t kept = 0;
+  for (const PassResult& pass : run.passes)
+    kept += pass.checkpoints.size();
+  return kept;
 }
 
 void ResultFolder::end(const RunResult& run) {
@@ -160,12 +166,30 @@ void ResultFolder::end(const RunResult& run) {
   publish_file(path_, "result.json", result_json(run));
 }
 
+void ResultFolder::end_unless_stored(const RunResult& run) {
+  const fs::path path = path_ / "result.json";
+  if (const std::optional<std::string> text = text_of_regular_file(path)) {
+    try {
+      RunResult stored = read_result(*text, path.string());
+      for (PassResult& pass : stored.passes) {
+        for (CheckpointResult& checkpoint : pass.checkpoints)
+          checkpoint.engine.journal_ns.reset();  // no line of the journal has it of itself
+      }
+      if (result_json(stored) == result_json(run)) return;
+    } catch (const storage::FormatError&) {
+      // No result of this program's: it is replaced by one.
+    }
+  }
+  end(run);
+}
+
 std::string checkpoints_csv(const RunResult& run) {
   Table table;
-  table.columns = {
-      {"pass"},          {"warmup"},     {"checkpoint"},     {"duration_s"}, {"throughput_gb_per_s"},
-      {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"}, {"skew"},       {"idle_share"},
-      {"bound_by"}};
+  table.columns = {{"pass"},          {"warmup"},     {"checkpoint"},
+                   {"redone"},        {"duration_s"}, {"throughput_gb_per_s"},
+                   {"payload_bytes"}, {"file_bytes"}, {"straggler_rank"},
+                   {"skew"},          {"idle_share"}, {"cpu_wait_share"},
+                   {"bound_by"}};
   for (const std::string_view phase : kPhaseNames)
     table.columns.push_back({fmt::format("{}_s", phase)});
   for (const std::string& column : load_columns())
@@ -173,17 +197,20 @@ std::string checkpoints_csv(const RunResult& run) {
   for (const PassResult& pass : run.passes) {
     for (const CheckpointResult& checkpoint : pass.checkpoints) {
       const SaveResult& save = checkpoint.save;
-      std::vector<std::string> row = {fmt::format("{}", checkpoint.pass),
-                                      checkpoint.warmup ? "true" : "false",
-                                      fmt::format("{}", checkpoint.checkpoint),
-                                      fmt::format("{:.9f}", seconds(save.duration_ns)),
-                                      fmt::format("{:.6f}", gb_per_s(save.file_bytes, save.duration_ns)),
-                                      fmt::format("{}", save.payload_bytes),
-                                      fmt::format("{}", save.file_bytes),
-                                      fmt::format("{}", save.straggler_rank),
-                                      fmt::format("{:.6f}", save.skew),
-                                      fmt::format("{:.6f}", save.idle_share),
-                                      std::string(bound_name(save.bound))};
+      std::vector<std::string> row = {
+          fmt::format("{}", checkpoint.pass),
+          checkpoint.warmup ? "true" : "false",
+          fmt::format("{}", checkpoint.checkpoint),
+          checkpoint.redone ? "true" : "false",
+          fmt::format("{:.9f}", seconds(save.duration_ns)),
+          fmt::format("{:.6f}", gb_per_s(save.file_bytes, save.duration_ns)),
+          fmt::format("{}", save.payload_bytes),
+          fmt::format("{}", save.file_bytes),
+          fmt::format("{}", save.straggler_rank),
+          fmt::format("{:.6f}", save.skew),
+          fmt::format("{:.6f}", save.idle_share),
+          save.cpu_wait_share.has_value() ? fmt::format("{:.6f}", *save.cpu_wait_share) : "",
+          std::string(bound_name(save.bound))};
       // The phases of the rank that decided the duration: they add up to it.
       for (std::size_t i = 0; i < kPhases; ++i) {
         std::int64_t phase_ns = 0;

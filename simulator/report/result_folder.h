@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "simulator/report/journal_file.h"
@@ -27,17 +28,21 @@ class ResultFolder final : public Journal {
   void checkpoint(const PassResult& pass) override;
   void load(std::int64_t pass, bool warmup, std::int64_t checkpoint, const LoadResult& load) override;
   void end(const RunResult& run) override;
+  // end(), but where result.json says the same already. It is not trusted: whatever else has that name is
+  // replaced.
+  void end_unless_stored(const RunResult& run);
   [[nodiscard]] std::string place() const override { return path_.string(); }
 
   // Keeps what is in the journal as an interrupted run's result, `sentence` its failure, unless the run has
   // ended; what end() writes later takes its place. Before begin() nothing is kept, and begin() does it.
-  void interrupted(const std::string& sentence);
+  // Returns how many finished checkpoints are in what it wrote; none where it wrote nothing.
+  std::optional<std::size_t> interrupted(const std::string& sentence);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }  // empty before begin()
 
  private:
   void make_folder(const RunResult& run);
-  void write_interrupted(const std::string& sentence);
+  std::size_t write_interrupted(const std::string& sentence);
 
   std::filesystem::path output_;
   std::filesystem::path path_;

@@ -78,6 +78,11 @@ Json to_json(const SaveResult& save) {
           {"ranks", std::move(ranks)}};
 }
 
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 Json to_json(const RankLoad& rank) {
   Json phases;
   for (std::size_t i = 0; i < kLoadPhases; ++i)
@@ -89,7 +94,7 @@ Json to_json(const RankLoad& rank) {
           {"file_bytes", rank.file_bytes},
           {"read_bytes", rank.read_bytes},
           {"blocks", rank.blocks},
-          {"cached_bytes_before", rank.cached_bytes_before},
+          {"cached_bytes_before", or_null(rank.cached_bytes_before)},
           {"duration_ns", rank.duration_ns},
           {"phases", std::move(phases)},
           {"idle_ns", rank.idle_ns},
@@ -116,8 +121,8 @@ Json to_json(const LoadResult& load) {
           {"straggler_rank", load.straggler_rank},
           {"skew", load.skew},
           {"idle_share", load.idle_share},
-          {"cached_bytes_before", load.cached_bytes_before},
-          {"cached_share", load.cached_share},
+          {"cached_bytes_before", or_null(load.cached_bytes_before)},
+          {"cached_share", or_null(load.cached_share)},
           {"load_from_cache", load.from_cache},
           {"ranks", std::move(ranks)}};
 }

@@ -50,8 +50,8 @@ void get(const json& object, const char* key, double& member) {
 }
 template <typename Value>
 void get(const json& object, const char* key, std::optional<Value>& member) {
-  if (object.at(key).is_null()) return;
-  get(object, key, member.emplace());
+  member.reset();
+  if (!object.at(key).is_null()) get(object, key, member.emplace());
 }
 // null: the figure's own "unknown".
 void get_or(const json& object, const char* key, std::int64_t& member, std::int64_t unknown) {

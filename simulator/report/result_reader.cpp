@@ -186,6 +186,7 @@ class JournalReader {
     static const json schema = schema_of_definition("checkpoint");
     check(schema, line, here);
     CheckpointResult checkpoint = checkpoint_of(line);
+    if (checkpoint.load.has_value()) throw storage::FormatError("a load has a line of its own");
     const Position is{checkpoint.pass, checkpoint.warmup, checkpoint.checkpoint};
     if (finished_ == checkpoints_of(run_.config.checkpoint, run_.effective.checkpoints_per_pass)) {
       throw storage::FormatError("more checkpoints than the run has");

@@ -13,18 +13,19 @@
 #include "simulator/report/load_tables.h"
 #include "simulator/report/run_words.h"
 #include "simulator/run/process_binding.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
 namespace {
 
 double phase_share(const SaveResult& save, Phase which) {
-  std::int64_t all = 0;
-  std::int64_t part = 0;
+  double all = 0;
+  double part = 0;
   for (const RankSave& rank : save.ranks) {
-    all += rank.duration_ns;
-    part += rank.phase_ns[static_cast<std::size_t>(which)];
+    all += static_cast<double>(rank.duration_ns);
+    part += static_cast<double>(rank.phase_ns[static_cast<std::size_t>(which)]);
   }
-  return all > 0 ? 100 * static_cast<double>(part) / static_cast<double>(all) : 0;
+  return all > 0 ? 100 * part / all : 0;
 }
 
 // Two phases in one column: preallocation stands with creation, the folder's fsync with the files'.
@@ -111,15 +112,16 @@ Table pass_table(const RunResult& run) {
     // Redone checkpoints alone make no average.
     if (counted(pass) == 0) {
       table.rows.push_back({pass_name(pass.pass, pass.warmup), "0", "-", "-", "-", "-", "-", "-"});
-      continue;
+    } else {
+      if (!pass.warmup && first_average <= 0) first_average = pass.average_s;
+      const bool comparable = !pass.warmup && first_average > 0;
+      table.rows.push_back(
+          {pass_name(pass.pass, pass.warmup), fmt::format("{}", counted(pass)), seconds_text(pass.average_s),
+           pass.stdev_s.has_value() ? seconds_text(*pass.stdev_s) : std::string("-"),
+           seconds_text(pass.min_s), seconds_text(pass.max_s),
+           fmt::format("{:.3f}", pass.throughput_gb_per_s),
+           comparable ? fmt::format("{:.3f}", pass.average_s / first_average) : std::string("-")});
     }
-    if (!pass.warmup && first_average <= 0) first_average = pass.average_s;
-    const bool comparable = !pass.warmup && first_average > 0;
-    table.rows.push_back(
-        {pass_name(pass.pass, pass.warmup), fmt::format("{}", counted(pass)), seconds_text(pass.average_s),
-         pass.stdev_s.has_value() ? seconds_text(*pass.stdev_s) : std::string("-"), seconds_text(pass.min_s),
-         seconds_text(pass.max_s), fmt::format("{:.3f}", pass.throughput_gb_per_s),
-         comparable ? fmt::format("{:.3f}", pass.average_s / first_average) : std::string("-")});
     if (!loaded) continue;
     for (std::string& cell : load_average_cells(pass.load))
       table.rows.back().push_back(std::move(cell));
@@ -131,32 +133,32 @@ namespace {
 
 // What a rank's time went into, over several checkpoints.
 struct ProfileSums {
-  std::int64_t duration_ns = 0;
-  std::array<std::int64_t, kPhases> phase_ns{};
-  RankProfile profile;
+  double duration_ns = 0;
+  std::array<double, kPhases> phase_ns{};
+  double generation_ns = 0;
+  double crc_ns = 0;
+  double submission_ns = 0;
+  double wait_ns = 0;
 
   void add(const RankSave& rank) {
-    duration_ns += rank.duration_ns;
+    duration_ns += static_cast<double>(rank.duration_ns);
     for (std::size_t i = 0; i < kPhases; ++i)
-      phase_ns[i] += rank.phase_ns[i];
-    profile.generation_ns += rank.profile->generation_ns;
-    profile.crc_ns += rank.profile->crc_ns;
-    profile.submission_ns += rank.profile->submission_ns;
-    profile.wait_ns += rank.profile->wait_ns;
+      phase_ns[i] += static_cast<double>(rank.phase_ns[i]);
+    generation_ns += static_cast<double>(rank.profile->generation_ns);
+    crc_ns += static_cast<double>(rank.profile->crc_ns);
+    submission_ns += static_cast<double>(rank.profile->submission_ns);
+    wait_ns += static_cast<double>(rank.profile->wait_ns);
   }
 
-  [[nodiscard]] std::int64_t phase(Phase which) const { return phase_ns[static_cast<std::size_t>(which)]; }
+  [[nodiscard]] double phase(Phase which) const { return phase_ns[static_cast<std::size_t>(which)]; }
 
   [[nodiscard]] std::vector<std::string> row(std::string name) const {
-    const std::int64_t other_ns = phase(Phase::kWrite) - profile.generation_ns - profile.crc_ns -
-                                  profile.submission_ns - profile.wait_ns;
+    const double other_ns = phase(Phase::kWrite) - generation_ns - crc_ns - submission_ns - wait_ns;
     std::vector<std::string> cells = {std::move(name)};
-    for (const std::int64_t part_ns :
-         {profile.generation_ns, profile.crc_ns, profile.submission_ns, profile.wait_ns, other_ns,
-          phase(Phase::kCreate) + phase(Phase::kPreallocate),
-          phase(Phase::kSync) + phase(Phase::kDirectorySync), phase(Phase::kClose)}) {
-      const double share =
-          duration_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(duration_ns) : 0;
+    for (const double part_ns : {generation_ns, crc_ns, submission_ns, wait_ns, other_ns,
+                                 phase(Phase::kCreate) + phase(Phase::kPreallocate),
+                                 phase(Phase::kSync) + phase(Phase::kDirectorySync), phase(Phase::kClose)}) {
+      const double share = duration_ns > 0 ? part_ns / duration_ns : 0;
       cells.push_back(fmt::format("{:.1f}", 100 * share));
     }
     return cells;
@@ -250,6 +252,18 @@ std::string target_lines(const Environment& environment) {
 
 namespace {
 
+std::string removal_lines(const Environment& environment) {
+  std::string text;
+  for (const TargetEnvironment& target : environment.targets) {
+    if (target.earlier_files_removed == 0) continue;
+    text += fmt::format(
+        "An earlier run of this name was removed from {} on {} first: {} file{} ({:.2f} GB) in {:.2f} s.\n",
+        target.path, target.host, target.earlier_files_removed, target.earlier_files_removed == 1 ? "" : "s",
+        static_cast<double>(target.earlier_bytes) / 1e9, seconds(target.earlier_removal_ns));
+  }
+  return text;
+}
+
 // The rest between is a condition that another run did not have.
 std::string resume_words(const RunResult& run) {
   if (run.resumes.empty()) return {};
@@ -287,13 +301,16 @@ std::string conditions(const RunResult& run) {
   text += fmt::format("{} a pass ({}).\n", checkpoints_text(run.effective.checkpoints_per_pass),
                       run.effective.checkpoints_reason);
   text += target_lines(run.environment);
+  text += removal_lines(run.environment);
   text += fmt::format("Bound by: {}.\n", bounds(run));
   return text + load_conditions(run) + resume_words(run);
 }
 
 std::string run_report(const RunResult& run, TableFormat format) {
   const Table profile = profile_table(run);
-  std::string text = fmt::format("{}\n{}\n{}\n{}", headline(run.config, run.plan), conditions(run),
+  // A result may come from a file that somebody sent; tables see to their own cells.
+  const std::string words = fmt::format("{}\n{}", headline(run.config, run.plan), conditions(run));
+  std::string text = fmt::format("{}\n{}\n{}", storage::printable_lines(words),
                                  render(checkpoint_table(run), format), render(pass_table(run), format));
   const Table loads = load_table(run);
   if (!loads.rows.empty()) text += fmt::format("\n{}", render(loads, format));

@@ -12,7 +12,7 @@ double TuneProgress::seconds_left() const {
 }
 
 void TuneProgress::begin_run(std::uint64_t /*checkpoints*/, std::uint64_t checkpoint_bytes,
-                             std::uint64_t /*loads*/) {
+                             std::uint64_t /*loads*/, std::uint64_t /*finished*/, std::uint64_t /*loaded*/) {
   ++checkpoint_;
   checkpoint_bytes_ = checkpoint_bytes;
   shown_ = {};

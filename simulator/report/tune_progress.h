@@ -17,7 +17,8 @@ class TuneProgress final : public Progress {
       : style_(style), stream_(stream), clock_(clock), start_(clock.now()), seconds_(seconds) {}
 
   [[nodiscard]] bool wanted() const override { return style_ == ProgressStyle::kLine; }
-  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads) override;
+  void begin_run(std::uint64_t checkpoints, std::uint64_t checkpoint_bytes, std::uint64_t loads,
+                 std::uint64_t finished, std::uint64_t loaded) override;
   void written(std::uint64_t bytes_of_this_checkpoint) override;
   void end_checkpoint() override;
   void end_run() override;

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <vector>
+
+#include "simulator/report/verify_notes.h"
+#include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
 namespace {
 
 std::string result_words(const VerifiedCheckpoint& checkpoint) {
   if (checkpoint.is_wrong()) return checkpoint.has_read_error() ? "WRONG, and not all readable" : "WRONG";
-  return checkpoint.has_read_error() ? "cannot be read" : "right";
+  if (checkpoint.has_read_error()) return "cannot be read";
+  return checkpoint.complete ? "right" : "right, incomplete";
 }
 
 double gb_per_s(const VerifiedCheckpoint& checkpoint) {
@@ -22,30 +25,24 @@ std::string plural(std::uint64_t count, const std::string& one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-// What read the checkpoints, where they were not read past the page cache.
-std::vector<std::string> reading_notes(const VerifyResult& result) {
-  std::set<std::string> reasons;
-  for (const VerifiedCheckpoint& checkpoint : result.checkpoints) {
-    if (checkpoint.backend == "buffered") reasons.insert(checkpoint.backend_reason);
-  }
-  std::vector<std::string> notes;
-  for (const std::string& reason : reasons) {
-    notes.push_back(
-        fmt::format("Read through the page cache ({}), out of which each file was dropped before.", reason));
-  }
-  return notes;
-}
-
 std::string details(const VerifiedCheckpoint& checkpoint, std::size_t most) {
   if (checkpoint.findings.empty()) return {};
   std::string text =
-      fmt::format("\n{}: {} in {} not right\n", checkpoint.path, plural(checkpoint.wrong_bytes, "byte"),
-                  plural(checkpoint.wrong_files, "file"));
+      fmt::format("\n{}: {} in {} not right\n", storage::printable(checkpoint.path),
+                  plural(checkpoint.wrong_bytes, "byte"), plural(checkpoint.wrong_files, "file"));
   const std::size_t shown = std::min(most, checkpoint.findings.size());
   for (std::size_t i = 0; i < shown; ++i)
-    text += "  " + sentence(checkpoint.findings[i]) + "\n";
+    text += "  " + storage::printable(sentence(checkpoint.findings[i])) + "\n";
   const std::uint64_t more = checkpoint.findings.size() - shown + checkpoint.more_ranges;
   if (more > 0) text += fmt::format("  and {} more\n", more);
+  return text;
+}
+
+// Of a result whose exit code says so, with nothing wrong.
+std::string no_complete_checkpoint(const VerifyResult& result) {
+  std::string text = "no complete checkpoint is in the folders named, and what is there is right";
+  if (!result.missing_parts.empty()) text += ": " + result.missing_parts.front();
+  if (result.missing_parts.size() > 1) text += fmt::format("; and {} more", result.missing_parts.size() - 1);
   return text;
 }
 
@@ -62,9 +59,9 @@ Table verify_table(const VerifyResult& result) {
   table.columns.push_back({"result", false});
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints) {
     std::vector<std::string> row = {
-        checkpoint.path, checkpoint.name.empty()
-                             ? std::string("-")
-                             : fmt::format("{}{}", checkpoint.warmup ? "warm-up " : "", checkpoint.pass)};
+        storage::printable(checkpoint.path),
+        checkpoint.name.empty() ? std::string("-")
+                                : fmt::format("{}{}", checkpoint.warmup ? "warm-up " : "", checkpoint.pass)};
     if (parts) row.push_back(fmt::format("{} of {}", checkpoint.part, checkpoint.parts));
     row.push_back(fmt::format("{}", checkpoint.files));
     row.push_back(fmt::format("{}", checkpoint.file_bytes));
@@ -81,12 +78,13 @@ std::string verify_report(const VerifyResult& result, TableFormat format, std::s
   if (format == TableFormat::kCsv) return text;
   std::string notes;
   if (!result.incomplete.empty())
-    notes += fmt::format("Incomplete, skipped: {} ({})\n", result.incomplete.size(),
-                         fmt::join(result.incomplete, ", "));
-  for (const std::string& part : result.missing_parts)
-    notes += fmt::format("Not in the folders named: {}\n", part);
+    notes += storage::printable(fmt::format("Incomplete, skipped: {} ({})", result.incomplete.size(),
+                                            fmt::join(result.incomplete, ", "))) +
+             "\n";
+  for (const std::string& parts : result.missing_parts)
+    notes += storage::printable(fmt::format("Incomplete: {}", parts)) + "\n";
   for (const std::string& note : reading_notes(result))
-    notes += note + "\n";
+    notes += storage::printable(note) + "\n";
   if (!notes.empty()) text += "\n" + notes;
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
     text += details(checkpoint, most);
@@ -111,6 +109,7 @@ std::string verify_summary(const VerifyResult& result) {
       first_path = checkpoint.path;
     }
   }
+  if (first == nullptr && result.exit_code() == ExitCode::kUnsuitable) return no_complete_checkpoint(result);
   if (first == nullptr) return {};
   if (wrong == 0) {
     return fmt::format("{} could not be read, and nothing else is wrong; first {}/{}",

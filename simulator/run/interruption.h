@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -43,7 +44,16 @@ void stop_where_asked(Communicator& communicator, const Interruption& interrupti
 // Tells that this process was asked: process 0 tells all others, another one tells process 0. Does not wait.
 void pass_on(Communicator& communicator, const Interruption& interruption);
 
-// "interrupted by SIGTERM"; by number where the signal has no name here.
-[[nodiscard]] std::string interruption_words(int signal);
+// Collective. together(), for work of the main thread in steps that can take long: `work` calls what it is
+// given between them, and is left there once any process was asked to end. Then, or where a process was asked
+// meanwhile, throws as stop_where_asked() does. Afterwards nothing is called any more while the communicator
+// waits.
+using Look = std::function<void()>;
+void together_until_asked(Communicator& communicator, Interruption& interruption, ExitCode system_code,
+                          const std::function<void(const Look& look)>& work);
+
+// "interrupted by SIGTERM"; by number where the signal has no name here. `launched`: by mpirun, whose SIGTERM
+// need not be anybody's wish.
+[[nodiscard]] std::string interruption_words(int signal, bool launched = launcher_of_environment().present);
 
 }  // namespace ckptsim::simulator

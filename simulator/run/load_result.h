@@ -19,7 +19,8 @@ struct RankLoad {
   std::uint64_t file_bytes = 0;
   std::uint64_t read_bytes = 0;  // that came from the target: the tail of a file can come twice
   std::uint64_t blocks = 0;
-  std::uint64_t cached_bytes_before = 0;  // of its files, in its host's page cache as the clock started
+  // Of its files, in its host's page cache as the clock started; empty where the kernel did not tell.
+  std::optional<std::uint64_t> cached_bytes_before = 0;
   std::int64_t duration_ns = 0;
   std::array<std::int64_t, kLoadPhases> phase_ns{};
   std::int64_t idle_ns = 0;  // inside read
@@ -39,11 +40,11 @@ struct LoadResult {
   std::uint64_t payload_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::int64_t straggler_rank = 0;
-  double skew = 1;                        // longest over median rank
-  double idle_share = 0;                  // idle_ns over read time, summed over all ranks
-  std::uint64_t cached_bytes_before = 0;  // of all ranks
-  double cached_share = 0;                // of the file bytes
-  bool from_cache = false;                // read through the page cache, which held some of the bytes
+  double skew = 1;        // longest over median rank
+  double idle_share = 0;  // idle_ns over read time, summed over all ranks
+  std::optional<std::uint64_t> cached_bytes_before = 0;  // of all ranks; empty where that of one is
+  std::optional<double> cached_share = 0;                // of the file bytes
+  bool from_cache = false;  // read through the page cache, which held some of the bytes, or may have
   std::vector<RankLoad> ranks;
 };
 

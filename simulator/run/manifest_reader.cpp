@@ -12,6 +12,7 @@
 #include "simulator/plan/plan.h"
 #include "simulator/run/strict_json.h"
 #include "storage/errors.h"
+#include "storage/text/printable.h"
 #include "storage/torch/crc32.h"
 
 namespace ckptsim::simulator {
@@ -66,8 +67,9 @@ void check_file_name(const StrictValue& value) {
   const bool in_one_folder = slash == std::string::npos || (!folder.empty() && folder.front() != '.');
   const bool plain = !file.empty() && file.front() != '.' && file.find('/') == std::string_view::npos &&
                      name.find('\\') == std::string::npos && file.ends_with(".pt");
-  if (!in_one_folder || !plain)
-    value.fail(fmt::format("is '{}', which is no file that this program writes in a checkpoint", name));
+  const std::string shown = storage::printable(name);
+  if (!in_one_folder || !plain || shown != name)
+    value.fail(fmt::format("is '{}', which is no file that this program writes in a checkpoint", shown));
 }
 
 void check_run_name(const StrictValue& value) {

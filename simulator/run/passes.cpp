@@ -33,8 +33,9 @@ Passes::Passes(Communicator& communicator, const RunRequest& request, RunMeans& 
 void Passes::write_from(std::uint64_t ordinal, bool redone, std::uint64_t loaded) {
   const auto per_pass = static_cast<std::uint64_t>(result_.effective.checkpoints_per_pass);
   const std::uint64_t end = checkpoints_of(config_.checkpoint, result_.effective.checkpoints_per_pass);
-  progress_.begin_run(end - ordinal, result_.plan.file_bytes,
-                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass) - loaded);
+  progress_.begin_run(end, result_.plan.file_bytes,
+                      loads_of(config_.checkpoint, end, result_.effective.checkpoints_per_pass), ordinal,
+                      loaded);
   ordinal_ = ordinal;
   // Interrupted between a checkpoint and its load.
   if (means_.loading->each() && loaded < ordinal) load_last();
@@ -53,12 +54,27 @@ void Passes::load_last() {
   load_checkpoint(pass, pass.checkpoints.size() - 1, ordinal_ - 1);
 }
 
+// A pass of which nothing was finished has no figures: it does not stand in the result.
+class Passes::Unfinished {
+ public:
+  explicit Unfinished(std::vector<PassResult>& passes) : passes_(passes) {}
+  ~Unfinished() {
+    if (!passes_.empty() && passes_.back().checkpoints.empty()) passes_.pop_back();
+  }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+
+ private:
+  std::vector<PassResult>& passes_;
+};
+
 void Passes::write_next(bool redone) {
+  const Unfinished nothing_finished(result_.passes);
   const Position position = position_of(ordinal_, config_.checkpoint, result_.effective.checkpoints_per_pass);
   PassResult& pass = begin_pass(position);
   const std::int64_t pause_ns = ordinal_ > 0 ? pause() : 0;
-  stop_where_asked(communicator_, interruption_);
   const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::save_task(ordinal_));
+  stop_where_asked(communicator_, interruption_);  // watched: nobody else notices one that never comes
   CheckpointResult checkpoint = save_checkpoint(position);
   checkpoint.pause_ns = pause_ns;
   checkpoint.redone = redone;
@@ -87,17 +103,23 @@ bool Passes::in_first_pass() const {
 }
 
 void Passes::load_checkpoint(PassResult& pass, std::size_t index, std::uint64_t ordinal) {
+  const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
   stop_where_asked(communicator_, interruption_);
   CheckpointResult& saved = pass.checkpoints[index];
   progress_.begin_load(saved.pass, saved.warmup, saved.checkpoint);
-  const CheckpointRunner::WatchedProcesses watched(runner_, CheckpointRunner::load_task(ordinal));
   saved.load =
       means_.loading->load(runner_, *workspace_, means_.workers, saved.checkpoint, {.ordinal = ordinal});
+  try {
+    together(communicator_, ExitCode::kInputOutput, [&] {
+      const HangGuard guard(stall_limit_alone(), "writing the journal");
+      if (communicator_.process() == 0)
+        journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
+    });
+  } catch (const RunFailure&) {
+    saved.load.reset();  // as in keep()
+    throw;
+  }
   summarise_pass(pass);
-  together(communicator_, ExitCode::kInputOutput, [&] {
-    const HangGuard guard(stall_limit_alone(), "writing the journal");
-    if (communicator_.process() == 0) journal_.load(saved.pass, saved.warmup, saved.checkpoint, *saved.load);
-  });
   progress_.end_load();
 }
 
@@ -136,7 +158,8 @@ Sink Passes::sink() const {
 void Passes::delete_checkpoints(PassResult& pass) {
   if (workspace_ == nullptr) return;
   const storage::Clock::Time start = clock_.now();
-  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass);
+  progress_.begin_removal("the pass before");
+  workspace_->remove_checkpoints(result_.effective.checkpoints_per_pass, interruption_);
   const storage::Clock::Time deleted = clock_.now();
   pass.delete_ns = (deleted - start).count();
   if (!config_.checkpoint.trim) return;

@@ -33,6 +33,7 @@ class Passes {
   [[nodiscard]] bool left_threads_behind() const { return runner_.left_threads_behind(); }
 
  private:
+  class Unfinished;
   void write_next(bool redone);
   [[nodiscard]] PassResult& begin_pass(const Position& position);
   [[nodiscard]] bool in_first_pass() const;

@@ -48,7 +48,9 @@ void RankLoader::drop_cached_pages(storage::Folder folder) {
     file.path = (folder_.path / file.spec->name).string();
     file.folder = folder_.descriptor.get();
     if (through_page_cache_) storage::drop_from_page_cache(file.path);
-    cached_bytes_ += storage::cached_bytes(file.path);
+    const std::optional<std::uint64_t> cached = storage::cached_bytes(file.path);
+    if (!cached) cached_bytes_.reset();
+    if (cached_bytes_) *cached_bytes_ += *cached;
   }
 }
 

@@ -59,7 +59,7 @@ class RankLoader {
   std::vector<storage::torch::FileSpec> specs_;
   std::vector<FileToLoad> files_;
   std::uint64_t payload_bytes_ = 0;
-  std::uint64_t cached_bytes_ = 0;
+  std::optional<std::uint64_t> cached_bytes_ = 0;
   std::unique_ptr<LoadSequence> sequence_;
   std::int64_t cpu_ns_ = 0;
   std::int64_t cpu_wait_ns_ = -1;

@@ -131,7 +131,11 @@ std::string_view bound_name(Bound bound) {
 }
 
 double gb_per_s(std::uint64_t bytes, std::int64_t ns) {
-  return ns > 0 ? static_cast<double>(bytes) / static_cast<double>(ns) : 0;
+  return gb_per_s(static_cast<double>(bytes), static_cast<double>(ns));
+}
+
+double gb_per_s(double bytes, double ns) {
+  return ns > 0 ? bytes / ns : 0;
 }
 
 SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_barrier_ns, Sink sink) {
@@ -139,7 +143,10 @@ SaveResult summarise_save(std::vector<RankSave> ranks, std::int64_t barrier_to_b
   save.barrier_to_barrier_ns = barrier_to_barrier_ns;
   std::vector<double> durations;
   durations.reserve(ranks.size());
-  for (const RankSave& rank : ranks) {
+  for (RankSave& rank : ranks) {
+    // The scheduler's count is read a little before the clock starts and a little after it stops, and on a
+    // crowded host a thread waits there as well: no rank waited longer than its checkpoint took.
+    rank.cpu_wait_ns = std::min(rank.cpu_wait_ns, rank.duration_ns);
     save.payload_bytes += rank.payload_bytes;
     save.file_bytes += rank.file_bytes;
     // Ranks that hold nothing (ZeRO 0, data-parallel copies) are no measure of a typical rank.
@@ -185,16 +192,16 @@ std::size_t counted(const PassResult& pass) {
 
 void summarise_pass(PassResult& pass) {
   std::vector<double> durations;
-  std::uint64_t bytes = 0;
-  std::int64_t total_ns = 0;
+  double bytes = 0;
+  double total_ns = 0;
   durations.reserve(pass.checkpoints.size());
   std::vector<const LoadResult*> loads;
   for (const CheckpointResult& checkpoint : pass.checkpoints) {
     if (checkpoint.load.has_value()) loads.push_back(&*checkpoint.load);
     if (checkpoint.redone) continue;
     durations.push_back(seconds(checkpoint.save.duration_ns));
-    bytes += checkpoint.save.file_bytes;
-    total_ns += checkpoint.save.duration_ns;
+    bytes += static_cast<double>(checkpoint.save.file_bytes);
+    total_ns += static_cast<double>(checkpoint.save.duration_ns);
   }
   pass.load = average_loads(loads);
   if (durations.empty()) return;

@@ -210,6 +210,7 @@ struct RunResult {
   return static_cast<double>(ns) / 1e9;
 }
 [[nodiscard]] double gb_per_s(std::uint64_t bytes, std::int64_t ns);
+[[nodiscard]] double gb_per_s(double bytes, double ns);  // of sums, which may pass what an integer holds
 
 // Where the bytes of a run end up, as far as a verdict depends on it.
 enum class Sink { kDrive, kPageCache, kNowhere };  // kPageCache: buffered and never synced

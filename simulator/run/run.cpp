@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +28,7 @@ class Run {
         progress_(progress),
         interruption_(interruption),
         setup_(communicator, request_.config, request_.resume.has_value() ? &*request_.resume : nullptr,
-               clock_, result_) {
+               interruption, clock_, result_) {
     result_.command = request.command;
     result_.config = request.config;
   }
@@ -87,20 +88,16 @@ class Run {
                             fmt::format("writing result.json after a failure, {}", failure.what()));
       journal_.end(result_);
     } catch (const std::system_error& error) {
-      throw RunFailure(failure.code(), fmt::format("{}; and result.json could not be written: {}",
-                                                   failure.what(), error.what()));
+      throw RunFailure(
+          failure.code(),
+          fmt::format("{}; and result.json could not be written: {}", failure.what(), error.what()),
+          failure.leaving());
     }
-    if (failure.code() == ExitCode::kInterrupted) throw RunFailure(failure.code(), how_to_go_on());
-  }
-
-  [[nodiscard]] std::string how_to_go_on() const {
-    if (journal_.place().empty()) return result_.failure;
+    if (journal_.place().empty()) return;
     std::size_t kept = 0;
     for (const PassResult& pass : result_.passes)
       kept += pass.checkpoints.size();
-    return fmt::format("{}; {} finished checkpoint{} kept in {}; go on with the same command and --resume {}",
-                       result_.failure, kept, kept == 1 ? " is" : "s are", journal_.place(),
-                       journal_.place());
+    throw RunFailure(failure.code(), with_way_on(failure.what(), kept, journal_.place()), failure.leaving());
   }
 
   // Which checkpoint is the first to be written, and what goes before it.
@@ -169,9 +166,14 @@ class Run {
   void make_ready(const Start& start) {
     Workspace* workspace = setup_.means().workspace.get();
     if (workspace == nullptr) return;
-    if (start.removes_checkpoint.has_value()) workspace->remove_checkpoint(*start.removes_checkpoint);
+    if (start.removes_checkpoint.has_value())
+      workspace->remove_checkpoint(*start.removes_checkpoint, interruption_);
     if (!start.removes_run) return;
-    workspace->remove_earlier_run();
+    const auto& targets = workspace->environment();
+    if (std::any_of(targets.begin(), targets.end(),
+                    [](const auto& target) { return target.earlier_bytes > 0; }))
+      progress_.begin_removal("the earlier run");
+    workspace->remove_earlier_run(interruption_);
     result_.environment.targets = workspace->environment();
     on_process_0([&] { journal_.removed(result_); });
   }
@@ -188,6 +190,11 @@ class Run {
 };
 
 }  // namespace
+
+std::string with_way_on(const std::string& sentence, std::size_t kept, const std::string& place) {
+  return fmt::format("{}; {} finished checkpoint{} kept in {}; go on with the same command and --resume {}",
+                     sentence, kept, kept == 1 ? " is" : "s are", place, place);
+}
 
 RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress,
               Interruption& interruption) {

@@ -130,7 +130,7 @@ void RunSetup::open_targets() {
   storage::TargetOptions options = target_options(config_, means_.choice.backend);
   const Workspace* workspace = means_.workspace.get();
   if (workspace != nullptr) {
-    if (means_.choice.direct_io()) means_.workspace->prove_direct_io();
+    if (means_.choice.direct_io()) means_.workspace->prove_direct_io(interruption_);
     means_.workspace->prove_what_comes_later();
     options.io_alignment = workspace->io_alignment();
     result_.environment.targets = means_.workspace->environment();

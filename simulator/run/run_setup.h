@@ -5,6 +5,7 @@
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/run/backend_choice.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/loading.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/rank_worker.h"
@@ -36,8 +37,13 @@ class RunSetup {
   // All references outlive this and the means. With `resume` (which may be null) the run's own files stay,
   // and a pass holds as many checkpoints as when it began.
   RunSetup(Communicator& communicator, const RunConfig& config, const Resume* resume,
-           const storage::Clock& clock, RunResult& result)
-      : communicator_(communicator), config_(config), resume_(resume), clock_(clock), result_(result) {}
+           Interruption& interruption, const storage::Clock& clock, RunResult& result)
+      : communicator_(communicator),
+        config_(config),
+        resume_(resume),
+        interruption_(interruption),
+        clock_(clock),
+        result_(result) {}
 
   void plan_and_place();
   void prepare_targets(bool lock);  // makes nothing but the lock
@@ -55,6 +61,7 @@ class RunSetup {
   Communicator& communicator_;
   const RunConfig& config_;
   const Resume* resume_;
+  Interruption& interruption_;
   const storage::Clock& clock_;
   RunResult& result_;
   RunMeans means_;

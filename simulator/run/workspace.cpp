@@ -251,21 +251,32 @@ Capacity Workspace::checkpoints_that_fit(const RunPlan& plan, std::optional<std:
 }
 
 // What an earlier run of this name left may be what fills the target, and goes anyway.
-std::uint64_t Workspace::alignment_of(storage::MarkedDirectory& directory) const {
+std::uint64_t Workspace::alignment_of(std::size_t group, const Look& look) {
+  const storage::MarkedDirectory& directory = *led_.at(group);
   try {
     return storage::prove_direct_io(directory.path()).io_alignment;
   } catch (const std::system_error& error) {
     const bool full = error.code() == std::errc::no_space_on_device || error.code().value() == EDQUOT;
-    if (!full || keeps_run_ || directory.remove_run(config_.name) == 0) throw;
+    if (!full || keeps_run_) throw;
+    remove_run_of(group, look);
+    if (removed_[group].files == 0) throw;
   }
   return storage::prove_direct_io(directory.path()).io_alignment;
 }
 
-void Workspace::prove_direct_io() {
+void Workspace::remove_run_of(std::size_t group, const Look& look) {
+  const storage::SteadyClock clock;
+  const auto start = clock.now();
+  Removed& removed = removed_[group];
+  removed.files += led_.at(group)->remove_run(config_.name, look);
+  removed.time += clock.now() - start;
+}
+
+void Workspace::prove_direct_io(Interruption& interruption) {
   std::uint64_t alignment = 1;
-  together(communicator_, ExitCode::kUnsuitable, [&] {
+  together_until_asked(communicator_, interruption, ExitCode::kUnsuitable, [&](const Look& look) {
     for (auto& [group, directory] : led_)
-      alignment = std::max(alignment, alignment_of(*directory));
+      alignment = std::max(alignment, alignment_of(group, look));
   });
   for (const std::string& part : communicator_.all_gather(std::to_string(alignment))) {
     io_alignment_ = std::max<std::uint64_t>(io_alignment_, std::stoull(part));
@@ -289,16 +300,15 @@ void Workspace::prove_what_comes_later() {
   });
 }
 
-void Workspace::remove_earlier_run() {
-  const storage::SteadyClock clock;
+void Workspace::remove_earlier_run(Interruption& interruption) {
   std::vector<std::string> mine;
-  together(communicator_, ExitCode::kUnsuitable, [&] {
+  together_until_asked(communicator_, interruption, ExitCode::kUnsuitable, [&](const Look& look) {
     for (auto& [group, directory] : led_) {
-      const auto start = clock.now();
       directory->remove_strays();
-      const std::uint64_t removed = directory->remove_run(config_.name);
-      mine.push_back(pack(
-          {std::to_string(group), std::to_string(removed), std::to_string((clock.now() - start).count())}));
+      remove_run_of(group, look);
+      const Removed& removed = removed_[group];
+      mine.push_back(
+          pack({std::to_string(group), std::to_string(removed.files), std::to_string(removed.time.count())}));
     }
   });
   for (const std::string& part : communicator_.all_gather(pack(mine))) {
@@ -337,10 +347,10 @@ void Workspace::remove_manifests(std::int64_t checkpoint) {
   });
 }
 
-void Workspace::remove_checkpoint(std::int64_t checkpoint) {
-  together(communicator_, ExitCode::kInputOutput, [&] {
+void Workspace::remove_checkpoint(std::int64_t checkpoint, Interruption& interruption) {
+  together_until_asked(communicator_, interruption, ExitCode::kInputOutput, [&](const Look& look) {
     for (auto& [group, directory] : led_)
-      directory->remove_checkpoint(config_.name, static_cast<int>(checkpoint));
+      directory->remove_checkpoint(config_.name, static_cast<int>(checkpoint), look);
   });
 }
 
@@ -353,11 +363,11 @@ void Workspace::for_each_led(
   });
 }
 
-void Workspace::remove_checkpoints(std::int64_t count) {
-  together(communicator_, ExitCode::kInputOutput, [&] {
+void Workspace::remove_checkpoints(std::int64_t count, Interruption& interruption) {
+  together_until_asked(communicator_, interruption, ExitCode::kInputOutput, [&](const Look& look) {
     for (auto& [group, directory] : led_) {
       for (std::int64_t i = 1; i <= count; ++i)
-        directory->remove_checkpoint(config_.name, static_cast<int>(i));
+        directory->remove_checkpoint(config_.name, static_cast<int>(i), look);
     }
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/capacity.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/rank_layout.h"
 #include "simulator/run/result.h"
 #include "storage/target/marked_directory.h"
@@ -49,15 +51,16 @@ class Workspace {
   [[nodiscard]] Capacity checkpoints_that_fit(const RunPlan& plan, std::optional<std::int64_t> asked);
 
   // Under the lock: io_alignment() holds afterwards on every target.
-  void prove_direct_io();
+  void prove_direct_io(Interruption& interruption);
   [[nodiscard]] std::uint64_t io_alignment() const { return io_alignment_; }
 
   // Under the lock: what the configuration asks of the file system later on is tried now (preallocation,
   // trimming).
   void prove_what_comes_later();
 
-  // Under the lock: pass 1 always meets new files. What a kill left of a probe goes as well.
-  void remove_earlier_run();
+  // Under the lock: pass 1 always meets new files. What a kill left of a probe goes as well. This and the
+  // other removals of data end between two files, with RunFailure 130, once a process is asked to end.
+  void remove_earlier_run(Interruption& interruption);
 
   // The folder that a rank writes a checkpoint's files to.
   [[nodiscard]] std::string folder_of(long rank, std::int64_t checkpoint) const;
@@ -68,8 +71,8 @@ class Workspace {
 
   void make_folder(std::int64_t checkpoint);
   void remove_manifests(std::int64_t checkpoint);
-  void remove_checkpoint(std::int64_t checkpoint);
-  void remove_checkpoints(std::int64_t count);
+  void remove_checkpoint(std::int64_t checkpoint, Interruption& interruption);
+  void remove_checkpoints(std::int64_t count, Interruption& interruption);
   void trim();
 
   // Calls `look` with the path and the manifest's name of each target that this process leads; what it throws
@@ -88,7 +91,8 @@ class Workspace {
     return group.leader_process == communicator_.process();
   }
   void check_targets();
-  [[nodiscard]] std::uint64_t alignment_of(storage::MarkedDirectory& directory) const;
+  [[nodiscard]] std::uint64_t alignment_of(std::size_t group, const Look& look);
+  void remove_run_of(std::size_t group, const Look& look);
   void find_shared_targets();
   void gather_environment();
 
@@ -100,6 +104,11 @@ class Workspace {
   std::vector<std::uint64_t> device_of_group_;
   std::vector<std::uint64_t> entries_of_group_;                           // of an earlier run of this name
   std::map<std::size_t, std::unique_ptr<storage::MarkedDirectory>> led_;  // by group
+  struct Removed {
+    std::uint64_t files = 0;
+    std::chrono::nanoseconds time{};
+  };
+  std::map<std::size_t, Removed> removed_;  // of the earlier run, by group that this process leads
   std::uint64_t io_alignment_ = 1;
   bool keeps_run_ = false;
 };

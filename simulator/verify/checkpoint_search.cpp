@@ -11,6 +11,7 @@
 
 #include "storage/errors.h"
 #include "storage/target/checkpoint_removal.h"
+#include "storage/target/directory_survey.h"
 #include "storage/target/marked_directory.h"
 
 namespace ckptsim::simulator {
@@ -48,13 +49,16 @@ class Search {
     const fs::path place = fs::canonical(root_);
     hold_lock_above(place);
     const std::vector<Entry> entries = storage::entries_of(folder);
-    if (storage::MarkedDirectory::is_marked_folder(place)) return see_directory(folder, entries, {});
+    if (storage::MarkedDirectory::is_marked_folder(place)) {
+      check_marker(folder);
+      return see_directory(folder, entries, {});
+    }
     if (has_checkpoints(entries)) return see_run(folder, entries, {}, place.filename());
     if (storage::is_checkpoint_folder_name(place.filename().string()) || has_manifest(entries))
       return see_checkpoint(entries, {}, place.parent_path().filename(), place.filename());
     const Folder directory = storage::open_folder(folder, kDirectory);
     if (directory.exists()) {
-      if (!storage::MarkedDirectory::is_marked_folder(place / kDirectory)) refuse();
+      check_marker(directory);
       below_marked_ = true;
       locks_.emplace_back(directory);
       return see_directory(directory, storage::entries_of(directory), {kDirectory});
@@ -70,6 +74,11 @@ class Search {
         fmt::format("{} holds no checkpoint of this program; name a target, its ckptsim/, a run in it or a "
                     "checkpoint",
                     root_));
+  }
+
+  // A marker that is damaged is refused in the words of a run.
+  void check_marker(const Folder& directory) const {
+    if (storage::marking_of(directory) != storage::Marking::kMarked) refuse();
   }
 
   // Of the ckptsim/ that the folder is, or is in. A copy elsewhere has no lock.

@@ -29,7 +29,8 @@ struct SearchResult {
 
 // `folder` is a target, its ckptsim/, a run in it or a checkpoint. Follows no links below it and lists each
 // folder once. UnsuitableTarget where it is none of these, where a run holds the lock, or where a link stands
-// for a folder; std::system_error with the path.
+// for a folder, or where `folder` is a target or its ckptsim/ and the marker is not as a run wrote it;
+// std::system_error with the path.
 void find_checkpoints(const std::string& folder, SearchResult& result);
 
 // The checkpoint's folder, opened without following links below the root. Throws like find_checkpoints().

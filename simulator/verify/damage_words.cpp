@@ -117,12 +117,12 @@ std::vector<Finding> wrong_crcs(const ManifestFile& file, const torch::FileDiges
 }  // namespace
 
 DamageReport describe_damage(const ManifestFile& file, const torch::ArchiveLayout& layout,
-                             const torch::FileDigest& made, const DifferenceFinder& differences,
+                             const torch::FileDigest* made, const DifferenceFinder& differences,
                              const ReadAgain& read_again) {
   DamageReport report;
   report.wrong_bytes = differences.wrong_bytes();
   if (differences.ranges() == 0) {
-    report.findings = wrong_crcs(file, made);
+    if (made != nullptr) report.findings = wrong_crcs(file, *made);
     return report;
   }
   const std::vector<std::string> keys = tensor_keys(file.spec);
@@ -130,16 +130,17 @@ DamageReport describe_damage(const ManifestFile& file, const torch::ArchiveLayou
   report.more_ranges = differences.ranges() - ranges.size();
   std::set<std::size_t> payloads;
   for (const DifferentRange& range : ranges) {
-    if (range.place.part == torch::ArchivePart::kPayload) payloads.insert(*range.place.record);
+    if (made != nullptr && range.place.part == torch::ArchivePart::kPayload)
+      payloads.insert(*range.place.record);
   }
   std::map<std::size_t, RecordAsRead> records;
   if (!payloads.empty()) records = read_records(layout, payloads, read_again);
   for (const DifferentRange& range : ranges) {
     report.findings.push_back(of_range(file, layout, keys, range));
-    if (range.place.part != torch::ArchivePart::kPayload) continue;
+    if (made == nullptr || range.place.part != torch::ArchivePart::kPayload) continue;
     const std::size_t index = *range.place.record;
     report.findings.back().words =
-        payload_words(records.at(index), file.records[index].crc32, made.records[index].crc32);
+        payload_words(records.at(index), file.records[index].crc32, made->records[index].crc32);
   }
   return report;
 }

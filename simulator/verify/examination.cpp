@@ -69,6 +69,7 @@ void choose_reading(Examination& examination, const storage::Folder& folder, con
     }
   }
   examination.io_alignment = facts.io_alignment;
+  examination.page_cache_seen = facts.cache_seen;
   if (facts.io_alignment > 0) return;
   if (asked != "auto") {
     throw storage::UnsuitableTarget(

@@ -22,6 +22,7 @@ struct Examination {
   std::vector<Finding> findings;
   storage::Backend backend = storage::Backend::kIoUring;
   std::string backend_reason;
+  bool page_cache_seen = true;  // of direct reads; see DirectReadFacts
   std::uint64_t io_alignment = 1;
 };
 

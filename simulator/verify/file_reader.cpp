@@ -53,6 +53,13 @@ class Reading {
     return std::move(node.mapped());
   }
 
+  // Waits for what was submitted and that nobody takes.
+  void drain() {
+    Completion completion;
+    while (target_.transfers_in_flight() > 0)
+      target_.wait(completion);
+  }
+
  private:
   storage::Target& target_;
   std::uint64_t bytes_;
@@ -64,7 +71,7 @@ class Reading {
 
 std::error_code read_in_order(storage::Target& target, const std::string& path, std::uint64_t bytes,
                               std::atomic<std::uint64_t>& read_bytes,
-                              const std::function<void(const ReadStretch&)>& consume) {
+                              const std::function<bool(const ReadStretch&)>& consume) {
   Request open;
   open.kind = Request::Kind::kOpenToRead;
   open.file = kFile;
@@ -79,9 +86,10 @@ std::error_code read_in_order(storage::Target& target, const std::string& path, 
     if (!completion.error)
       stretch.bytes =
           std::span<const std::byte>(completion.buffer.bytes()).first(std::min(asked, completion.length));
-    consume(stretch);
     read_bytes += stretch.bytes.size();
+    if (!consume(stretch)) break;
   }
+  reading.drain();
   Request close;
   close.kind = Request::Kind::kClose;
   close.file = kFile;

@@ -13,6 +13,7 @@
 #include "simulator/verify/damage_words.h"
 #include "simulator/verify/difference_finder.h"
 #include "simulator/verify/file_reader.h"
+#include "storage/drive/cached_file.h"
 #include "storage/errors.h"
 #include "storage/torch/archive_layout.h"
 #include "storage/torch/archive_stream.h"
@@ -44,15 +45,21 @@ OpenedFolder locate(const storage::Folder& checkpoint, const std::string& name) 
   return opened;
 }
 
-void drop_cached_pages(const std::string& path) {
+// What stays of it; nothing of a file that cannot be opened, which reading it says.
+std::optional<std::uint64_t> drop_cached_pages(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const storage::Descriptor file(open(path.c_str(), kFlags));
-  if (!file.valid()) return;  // reading it says why
+  if (!file.valid()) return 0;
   // Dirty pages cannot be dropped.
   constexpr unsigned kWriteBack =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   (void)sync_file_range(file.get(), 0, 0, kWriteBack);
   (void)posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  try {
+    return storage::cached_bytes(path);
+  } catch (const std::system_error&) {
+    return std::nullopt;  // what cannot be counted is not known
+  }
 }
 
 Finding finding(std::string kind, const ManifestFile& file, std::string words) {
@@ -111,11 +118,10 @@ class Comparison {
     }
   }
 
-  // Goes on to the end of what the file should be, for its CRCs.
-  const torch::FileDigest& digest() {
-    while (!stream_.finished())
-      (void)stream_.read(piece_);
-    return stream_.digest();
+  // Of the file as it should be; none where the one that was found ended before. What is missing is not made:
+  // a manifest can claim more bytes than anybody could wait for.
+  [[nodiscard]] const torch::FileDigest* digest() const {
+    return stream_.finished() ? &stream_.digest() : nullptr;
   }
 
   [[nodiscard]] const DifferenceFinder& differences() const { return differences_; }
@@ -151,12 +157,14 @@ Finding of_open_error(const ManifestFile& file, const std::error_code& error) {
 }  // namespace
 
 FileVerifier::FileVerifier(storage::Target& target, const storage::Folder& checkpoint,
-                           const Manifest& manifest, bool drop_cache, std::atomic<std::uint64_t>& read_bytes)
+                           const Manifest& manifest, bool drop_cache, std::atomic<std::uint64_t>& read_bytes,
+                           const Interruption& interruption)
     : target_(target),
       checkpoint_(checkpoint),
       manifest_(manifest),
       drop_cache_(drop_cache),
       read_bytes_(read_bytes),
+      interruption_(interruption),
       expected_(kPieceBytes) {}
 
 FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_bytes) {
@@ -183,24 +191,30 @@ FileOutcome FileVerifier::verify(const ManifestFile& file, std::uint64_t found_b
     outcome.findings.push_back(of_open_error(file, error.code()));
     return outcome;
   }
-  if (drop_cache_) drop_cached_pages(opened.path);
+  if (drop_cache_) outcome.cached_bytes = drop_cached_pages(opened.path);
 
   Comparison comparison(file, manifest_, layout, expected_);
   const std::uint64_t bytes = std::min(found_bytes, layout.file_bytes);
   const std::error_code error =
-      read_in_order(target_, opened.path, bytes, read_bytes_,
-                    [&comparison](const ReadStretch& stretch) { comparison.take(stretch); });
+      read_in_order(target_, opened.path, bytes, read_bytes_, [&](const ReadStretch& stretch) {
+        comparison.take(stretch);
+        return !interruption_.asked();
+      });
   if (error) {
     outcome.findings.push_back(of_open_error(file, error));
     if (outcome.findings.back().is_read_error()) outcome.unreadable_bytes = file.file_bytes;
     return outcome;
   }
+  if (interruption_.asked()) return outcome;
   outcome.findings = std::move(comparison.errors());
   outcome.unreadable_bytes = comparison.unreadable_bytes();
   const DamageReport report =
       describe_damage(file, layout, comparison.digest(), comparison.differences(), [&](auto&& consume) {
         std::atomic<std::uint64_t> not_counted{0};
-        (void)read_in_order(target_, opened.path, bytes, not_counted, consume);
+        (void)read_in_order(target_, opened.path, bytes, not_counted, [&](const ReadStretch& stretch) {
+          consume(stretch);
+          return !interruption_.asked();
+        });
       });
   outcome.findings.insert(outcome.findings.end(), report.findings.begin(), report.findings.end());
   outcome.more_ranges = report.more_ranges;

@@ -34,8 +34,9 @@ Finding size_finding(const ManifestFile& file, std::uint64_t found) {
   finding.bytes = std::max(found, file.file_bytes) - finding.offset;
   finding.wrong_bytes = finding.bytes;
   finding.kind = found < file.file_bytes ? "too_short" : "too_long";
-  finding.words = fmt::format("are {}: the file has {} bytes and the manifest says {}",
-                              found < file.file_bytes ? "missing" : "too many", found, file.file_bytes);
+  finding.words = fmt::format("are {}: the file has {} bytes and the manifest says {}{}",
+                              found < file.file_bytes ? "missing" : "too many", found, file.file_bytes,
+                              found < file.file_bytes ? ", so that its CRCs cannot be worked out" : "");
   return finding;
 }
 

@@ -31,17 +31,19 @@ std::vector<NumberedFile> numbered(const Examination& examination) {
 class Work {
  public:
   Work(const Examination& examination, const storage::Folder& checkpoint,
-       const std::vector<std::size_t>& files, std::atomic<std::uint64_t>& read_bytes, std::size_t threads)
+       const std::vector<std::size_t>& files, std::atomic<std::uint64_t>& read_bytes,
+       const Interruption& interruption, std::size_t threads)
       : examination_(examination),
         checkpoint_(checkpoint),
         files_(files),
         read_bytes_(read_bytes),
+        interruption_(interruption),
         numbered_(numbered(examination)),
         running_(threads) {}
 
   void take_files(storage::Target& target) {
     try {
-      for (std::size_t i = next_++; i < files_.size(); i = next_++)
+      for (std::size_t i = next_++; i < files_.size() && !interruption_.asked(); i = next_++)
         keep(files_[i], verify(target, files_[i]));
     } catch (...) {
       const std::scoped_lock lock(mutex_);
@@ -73,7 +75,7 @@ class Work {
   FileOutcome verify(storage::Target& target, std::size_t number) {
     const auto& [manifest, file] = numbered_[number];
     FileVerifier verifier(target, checkpoint_, *manifest, examination_.backend == storage::Backend::kBuffered,
-                          read_bytes_);
+                          read_bytes_, interruption_);
     return verifier.verify(*file, *examination_.found_bytes[number]);
   }
 
@@ -86,6 +88,7 @@ class Work {
   const storage::Folder& checkpoint_;
   const std::vector<std::size_t>& files_;
   std::atomic<std::uint64_t>& read_bytes_;
+  const Interruption& interruption_;
   std::vector<NumberedFile> numbered_;
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
@@ -110,10 +113,11 @@ std::map<std::size_t, FileOutcome> ReadingThreads::verify(const Examination& exa
                                                           const storage::Folder& checkpoint,
                                                           const std::vector<std::size_t>& files,
                                                           std::atomic<std::uint64_t>& read_bytes,
+                                                          const Interruption& interruption,
                                                           const std::function<void()>& tick) {
   const std::size_t count = std::min(threads_, files.size());
   prepare_targets(examination, count);
-  Work work(examination, checkpoint, files, read_bytes, count);
+  Work work(examination, checkpoint, files, read_bytes, interruption, count);
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < count; ++i)

@@ -20,12 +20,13 @@ class ReadingThreads {
   ReadingThreads(std::size_t threads, const storage::Clock& clock) : threads_(threads), clock_(clock) {}
 
   // Verifies the files with these numbers, counted through the examination's manifests. Calls `tick` every 50
-  // ms or so on the caller's thread. Returns the outcomes by number. Throws what a thread threw, once all
-  // have ended.
+  // ms or so on the caller's thread. Returns the outcomes by number: of no use once the process was asked to
+  // end, which stops all threads within a block. Throws what a thread threw, once all have ended.
   [[nodiscard]] std::map<std::size_t, FileOutcome> verify(const Examination& examination,
                                                           const storage::Folder& checkpoint,
                                                           const std::vector<std::size_t>& files,
                                                           std::atomic<std::uint64_t>& read_bytes,
+                                                          const Interruption& interruption,
                                                           const std::function<void()>& tick);
 
   // What each thread's target is busy with, for `tick`; it stays until the next verify().

@@ -12,7 +12,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "simulator/communicator/packing.h"
@@ -20,6 +19,7 @@
 #include "simulator/run/hang_guard.h"
 #include "simulator/run/stall_watch.h"
 #include "simulator/run/stall_words.h"
+#include "simulator/verify/checkpoint_parts.h"
 #include "simulator/verify/checkpoint_search.h"
 #include "simulator/verify/examination.h"
 #include "simulator/verify/reading_threads.h"
@@ -38,7 +38,7 @@ std::string outcome_to_text(std::size_t number, const FileOutcome& outcome) {
     findings.push_back(finding_to_text(finding));
   return pack({std::to_string(number), std::to_string(outcome.more_ranges),
                std::to_string(outcome.wrong_bytes), std::to_string(outcome.unreadable_bytes),
-               pack(findings)});
+               pack(findings), outcome.cached_bytes ? std::to_string(*outcome.cached_bytes) : ""});
 }
 
 std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
@@ -47,6 +47,7 @@ std::pair<std::size_t, FileOutcome> outcome_from_text(const std::string& text) {
                       .more_ranges = std::stoull(field.at(1)),
                       .wrong_bytes = std::stoull(field.at(2)),
                       .unreadable_bytes = std::stoull(field.at(3))};
+  outcome.cached_bytes = field.at(5).empty() ? std::nullopt : std::optional(std::stoull(field.at(5)));
   for (const std::string& finding : unpack(field.at(4)))
     outcome.findings.push_back(finding_from_text(finding));
   return {std::stoull(field.at(0)), std::move(outcome)};
@@ -59,11 +60,19 @@ std::string backend_name(storage::Backend backend) {
 
 class Verification {
  public:
-  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress)
+  Verification(Communicator& communicator, const VerifyRequest& request, Progress& progress,
+               Interruption& interruption)
       : communicator_(communicator),
         request_(request),
         progress_(progress),
-        threads_(request.threads, clock_) {}
+        interruption_(interruption),
+        threads_(request.threads, clock_),
+        read_by_process_(static_cast<std::size_t>(communicator.processes())) {
+    communicator_.while_waiting([this] { listen(); });
+  }
+  ~Verification() { communicator_.while_waiting({}); }
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
 
   VerifyResult execute() {
     choice_ = choose_backend(communicator_, request_.backend);
@@ -76,7 +85,7 @@ class Verification {
     for (ordinal_ = 0; ordinal_ < count; ++ordinal_)
       one_checkpoint(complete_[ordinal_]);
     progress_.end_run();
-    find_missing_parts();
+    judge_parts();
     return std::move(result_);
   }
 
@@ -113,6 +122,7 @@ class Verification {
   }
 
   void one_checkpoint(const FoundCheckpoint& found) {
+    std::fill(read_by_process_.begin(), read_by_process_.end(), 0);
     Examination examination;
     std::string message;
     together(communicator_, ExitCode::kInputOutput, [&] {
@@ -134,7 +144,7 @@ class Verification {
     const storage::Clock::Time start = clock_.now();
     std::map<std::size_t, FileOutcome> outcomes;
     together(communicator_, ExitCode::kInputOutput, [&] { outcomes = read(examination, folder); });
-    communicator_.barrier();
+    stop_where_asked();
     const double seconds = std::chrono::duration<double>(clock_.now() - start).count();
     gather(outcomes, seconds);
     progress_.end_checkpoint();
@@ -147,6 +157,7 @@ class Verification {
     checkpoint.findings = examination.findings;
     checkpoint.backend = backend_name(examination.backend);
     checkpoint.backend_reason = examination.backend_reason;
+    checkpoint.page_cache_seen = examination.page_cache_seen;
     for (const Manifest& manifest : examination.manifests) {
       checkpoint.name = manifest.name;
       checkpoint.pass = manifest.pass;
@@ -154,14 +165,13 @@ class Verification {
       checkpoint.checkpoint = manifest.checkpoint;
       checkpoint.part = manifest.part.part;
       checkpoint.parts = manifest.part.parts;
-      seen_parts_[{manifest.name, manifest.warmup, manifest.pass, manifest.checkpoint, manifest.part.parts}]
-          .insert(manifest.part.part);
+      parts_.add(result_.checkpoints.size() - 1, checkpoint.path, manifest);
       checkpoint.files += manifest.files.size();
       for (const ManifestFile& file : manifest.files)
         checkpoint.file_bytes += file.file_bytes;
     }
     // The others are as large, nearly always.
-    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0);
+    if (ordinal_ == 0) progress_.begin_run(complete_.size(), checkpoint.file_bytes, 0, 0, 0);
     progress_.begin_checkpoint(checkpoint.pass, checkpoint.warmup, checkpoint.checkpoint);
   }
 
@@ -178,11 +188,11 @@ class Verification {
     for (const std::size_t item : shares[static_cast<std::size_t>(communicator_.process())])
       mine.push_back(numbers[item]);
     std::atomic<std::uint64_t> read_bytes{0};
-    read_by_process_.assign(static_cast<std::size_t>(communicator_.processes()), 0);
     StallWatch stalls(stall_limit(), clock_, request_.threads);
-    return threads_.verify(examination, folder, mine, read_bytes, [&] {
+    return threads_.verify(examination, folder, mine, read_bytes, interruption_, [&] {
       end_where_stalled(stalls);
-      tell_progress(read_bytes);
+      listen();
+      if (wanted_) tell_progress(read_bytes);
     });
   }
 
@@ -205,8 +215,39 @@ class Verification {
     }
   }
 
+  // What other processes tell, and that this one was asked to end.
+  void listen() {
+    while (const std::optional<SideMessage> message = communicator_.poll()) {
+      if (message->kind == SideMessage::Kind::kInterruption) {
+        interruption_.ask(static_cast<int>(message->value));
+      } else if (message->checkpoint == ordinal_) {
+        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
+      }
+    }
+    if (!interruption_.asked() || interruption_passed_on_) return;
+    pass_on(communicator_, interruption_);
+    interruption_passed_on_ = true;
+  }
+
+  // Process 0, which speaks, knows how far all had come.
+  void stop_where_asked() {
+    try {
+      simulator::stop_where_asked(communicator_, interruption_);
+    } catch (const RunFailure& failure) {
+      progress_.end_run();
+      const auto right = std::count_if(result_.checkpoints.begin(), result_.checkpoints.end(),
+                                       [this](const VerifiedCheckpoint& checkpoint) {
+                                         return &checkpoint != &result_.checkpoints.back() &&
+                                                !checkpoint.is_wrong() && !checkpoint.has_read_error();
+                                       });
+      throw RunFailure(
+          failure.code(),
+          fmt::format("{}; {} of {} checkpoints had been verified{}", failure.what(), ordinal_,
+                      complete_.size(), ordinal_ > 0 ? fmt::format(", {} of them right", right) : ""));
+    }
+  }
+
   void tell_progress(std::uint64_t read_bytes) {
-    if (!wanted_) return;
     const auto checkpoint = static_cast<std::uint32_t>(ordinal_);
     if (communicator_.process() != 0) {
       communicator_.post(0, {.kind = SideMessage::Kind::kProgress,
@@ -214,10 +255,6 @@ class Verification {
                              .process = communicator_.process(),
                              .value = read_bytes});
       return;
-    }
-    while (const std::optional<SideMessage> message = communicator_.poll()) {
-      if (message->checkpoint == checkpoint)
-        read_by_process_[static_cast<std::size_t>(message->process)] = message->value;
     }
     read_by_process_[0] = read_bytes;
     progress_.written(std::accumulate(read_by_process_.begin(), read_by_process_.end(), std::uint64_t{0}));
@@ -227,7 +264,8 @@ class Verification {
   void gather(const std::map<std::size_t, FileOutcome>& mine, double seconds) {
     std::vector<std::string> texts;
     for (const auto& [number, outcome] : mine) {
-      if (!outcome.findings.empty()) texts.push_back(outcome_to_text(number, outcome));
+      if (!outcome.findings.empty() || outcome.cached_bytes != std::uint64_t{0})
+        texts.push_back(outcome_to_text(number, outcome));
     }
     std::map<std::size_t, FileOutcome> all;
     for (const std::string& part : communicator_.gather(pack(texts), 0)) {
@@ -241,6 +279,7 @@ class Verification {
       checkpoint.more_ranges += outcome.more_ranges;
       checkpoint.wrong_bytes += outcome.wrong_bytes;
       checkpoint.unreadable_bytes += outcome.unreadable_bytes;
+      checkpoint.cached_bytes = sum_of_known(checkpoint.cached_bytes, outcome.cached_bytes);
       for (Finding& finding : outcome.findings)
         checkpoint.findings.push_back(std::move(finding));
     }
@@ -253,23 +292,17 @@ class Verification {
     checkpoint.wrong_files = wrong.size();
   }
 
-  void find_missing_parts() {
-    for (const auto& [key, parts] : seen_parts_) {
-      const auto& [name, warmup, pass, checkpoint, count] = key;
-      for (std::uint64_t part = 1; part <= count; ++part) {
-        if (parts.contains(part)) continue;
-        result_.missing_parts.push_back(fmt::format("{}, {} {}, checkpoint {}: part {} of {}", name,
-                                                    warmup ? "warm-up" : "pass", pass, checkpoint, part,
-                                                    count));
-      }
-    }
+  void judge_parts() {
+    for (std::size_t i = 0; i < result_.checkpoints.size(); ++i)
+      result_.checkpoints[i].complete = parts_.complete(i);
+    result_.missing_parts = parts_.missing();
   }
-
-  using PartsKey = std::tuple<std::string, bool, std::int64_t, std::int64_t, std::uint64_t>;
 
   Communicator& communicator_;
   const VerifyRequest& request_;
   Progress& progress_;
+  Interruption& interruption_;
+  bool interruption_passed_on_ = false;
   storage::SteadyClock clock_;
   ReadingThreads threads_;
   BackendChoice choice_;
@@ -278,11 +311,17 @@ class Verification {
   std::vector<FoundCheckpoint> complete_;  // on process 0; as many empty ones elsewhere
   std::size_t ordinal_ = 0;
   std::vector<std::uint64_t> read_by_process_;
-  std::map<PartsKey, std::set<std::uint64_t>> seen_parts_;
+  CheckpointParts parts_;  // on process 0, by number in result_.checkpoints
   VerifyResult result_;
 };
 
 }  // namespace
+
+std::optional<std::uint64_t> sum_of_known(const std::optional<std::uint64_t>& left,
+                                          const std::optional<std::uint64_t>& right) {
+  if (!left || !right) return std::nullopt;
+  return *left + *right;
+}
 
 bool VerifiedCheckpoint::is_wrong() const {
   return std::any_of(findings.begin(), findings.end(),
@@ -298,13 +337,16 @@ ExitCode VerifyResult::exit_code() const {
   const auto any = [this](auto holds) { return std::any_of(checkpoints.begin(), checkpoints.end(), holds); };
   if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.is_wrong(); }))
     return ExitCode::kVerification;
-  return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); })
-             ? ExitCode::kInputOutput
-             : ExitCode::kDone;
+  if (any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.has_read_error(); }))
+    return ExitCode::kInputOutput;
+  return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.complete; })
+             ? ExitCode::kDone
+             : ExitCode::kUnsuitable;
 }
 
-VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress) {
-  return Verification(communicator, request, progress).execute();
+VerifyResult verify(Communicator& communicator, const VerifyRequest& request, Progress& progress,
+                    Interruption& interruption) {
+  return Verification(communicator, request, progress, interruption).execute();
 }
 
 }  // namespace ckptsim::simulator

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
+#include "simulator/run/interruption.h"
 #include "simulator/run/progress.h"
 #include "simulator/verify/finding.h"
 
@@ -27,11 +29,17 @@ struct VerifiedCheckpoint {
   std::int64_t checkpoint = 0;
   std::uint64_t part = 1;
   std::uint64_t parts = 1;
+  bool complete = false;  // the manifests of all its parts are in the folders named
   std::uint64_t files = 0;
   std::uint64_t file_bytes = 0;  // as the manifest lists them
   double seconds = 0;
   std::string backend;         // what read the files
   std::string backend_reason;  // where that is not as asked
+  // Whether the page cache was looked into to prove that direct reads go past it; see DirectReadFacts.
+  bool page_cache_seen = true;
+  // Of those read through it: what it still held after every file was to be dropped from it. Empty where the
+  // kernel does not tell.
+  std::optional<std::uint64_t> cached_bytes = 0;
   std::vector<Finding> findings;
   std::uint64_t more_ranges = 0;  // wrong, and not among the findings
   std::uint64_t wrong_files = 0;
@@ -42,13 +50,18 @@ struct VerifiedCheckpoint {
   [[nodiscard]] bool has_read_error() const;
 };
 
+// Of counts that may not be known: empty where one is.
+[[nodiscard]] std::optional<std::uint64_t> sum_of_known(const std::optional<std::uint64_t>& left,
+                                                        const std::optional<std::uint64_t>& right);
+
 struct VerifyResult {
   std::vector<VerifiedCheckpoint> checkpoints;
   std::vector<std::string> incomplete;     // folders without a manifest: those checkpoints do not exist
-  std::vector<std::string> missing_parts;  // "NAME, pass 1, checkpoint 2: part 2 of 2", of no folder named
+  std::vector<std::string> missing_parts;  // a sentence for each checkpoint that lacks some
   int processes = 1;
   std::size_t threads = 1;
 
+  // Where nothing is wrong, one complete checkpoint is enough for kDone; without any it is kUnsuitable.
   [[nodiscard]] ExitCode exit_code() const;
 };
 
@@ -56,9 +69,10 @@ struct VerifyResult {
 // one that the manifest says it was made as. Process 0 lists folders and reads manifests; the processes
 // divide the files. Writes nothing. The result is process 0's, and the same whatever the number of processes
 // and threads. Throws RunFailure alike on all processes: 3 where there is nothing to verify or a run is at
-// work. Where a drive gives no answer for stall_seconds, the program is ended from within with a sentence and
-// exit code 4: no thread that is stuck in the kernel can be waited for.
+// work; ExitCode::kInterrupted, within a block, once any process is asked to end before all is read. Where a
+// drive gives no answer for stall_seconds, the program is ended from within with a sentence and exit code 4:
+// no thread that is stuck in the kernel can be waited for.
 [[nodiscard]] VerifyResult verify(Communicator& communicator, const VerifyRequest& request,
-                                  Progress& progress);
+                                  Progress& progress, Interruption& interruption);
 
 }  // namespace ckptsim::simulator

@@ -36,13 +36,14 @@ void drop_from_page_cache(const std::string& path) {
   if (error != 0) fail(error, "posix_fadvise", path);
 }
 
-std::uint64_t cached_bytes(const std::string& path) {
+std::optional<std::uint64_t> cached_bytes(const std::string& path) {
   const Descriptor file = open_to_look(path);
   struct stat status {};
   if (fstat(file.get(), &status) != 0) fail(errno, "fstat", path);
-  const std::uint64_t bytes =
-      count_cached_pages(file.get()) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min(bytes, static_cast<std::uint64_t>(status.st_size));
+  const std::optional<std::uint64_t> pages = count_cached_pages(file.get());
+  if (!pages) return std::nullopt;
+  return std::min(*pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)),
+                  static_cast<std::uint64_t>(status.st_size));
 }
 
 }  // namespace ckptsim::storage

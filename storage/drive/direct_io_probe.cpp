@@ -93,11 +93,16 @@ DirectIoFacts prove_direct_io(const std::filesystem::path& folder) {
   const auto reported = reported_alignment(folder, probe.get());
   const DirectIoFacts facts{std::max(kLeastDirectAlignment, reported.value_or(0)), reported.has_value()};
   write_probe_block(folder, probe.get(), facts.io_alignment);
-  const std::uint64_t cached = count_cached_pages(probe.get());
-  if (cached != 0) {
+  const std::optional<std::uint64_t> cached = count_cached_pages(probe.get());
+  if (!cached && !facts.statx_reported) {
+    refuse(folder,
+           "whether it caches all the same cannot be seen: the kernel does not show this user the page cache of "
+           "a probe file of its own, and statx does not say");
+  }
+  if (cached.value_or(0) != 0) {
     refuse(folder, fmt::format("the file system accepts O_DIRECT and caches all the same (pages of a probe "
                                "block in the page cache: {})",
-                               cached));
+                               *cached));
   }
   return facts;
 }
@@ -106,7 +111,9 @@ std::uint64_t cached_pages(const std::filesystem::path& file) {
   const Descriptor descriptor(uninterrupted([&] { return open(file.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!descriptor.valid()) throw std::system_error(errno, std::system_category(), file.string());
   try {
-    return count_cached_pages(descriptor.get());
+    const std::optional<std::uint64_t> cached = count_cached_pages(descriptor.get());
+    if (!cached) throw std::system_error(EPERM, std::system_category());
+    return *cached;
   } catch (const std::system_error& error) {
     throw std::system_error(error.code(), file.string());
   }

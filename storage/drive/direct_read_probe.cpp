@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <system_error>
 
 #include "storage/descriptor.h"
@@ -58,9 +59,14 @@ DirectReadFacts probe_direct_read(const std::filesystem::path& file) {
   } while (count < 0 && errno == EINTR);
   if (count < 0 && is_refusal(errno)) return {0, "the file system refuses direct reads"};
   if (count < 0) fail("read", file);
-  if (count_cached_pages(descriptor.get()) != 0)
-    return {0, "the file system accepts O_DIRECT and caches all the same"};
-  return {alignment, ""};
+  const std::optional<std::uint64_t> cached = count_cached_pages(descriptor.get());
+  if (!cached && !reported) {
+    return {0,
+            "whether O_DIRECT goes past the page cache is not known: the kernel shows the page cache of a file "
+            "only to its owner and to who may write it, and the file system does not say"};
+  }
+  if (cached.value_or(0) != 0) return {0, "the file system accepts O_DIRECT and caches all the same"};
+  return {.io_alignment = alignment, .reason = "", .cache_seen = cached.has_value()};
 }
 
 }  // namespace ckptsim::storage

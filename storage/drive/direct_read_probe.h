@@ -10,6 +10,9 @@ namespace ckptsim::storage {
 struct DirectReadFacts {
   std::uint64_t io_alignment = 0;  // of offset, length and memory; 0: it cannot
   std::string reason;              // then, in words
+  // Whether the page cache was looked into afterwards. If not, since the kernel shows that of a file only to
+  // its owner and to who may write it, the file system's own word is what there is (STATX_DIOALIGN).
+  bool cache_seen = true;
 };
 
 // Tries it on the first block of an existing regular file, and looks into the page cache afterwards, since

@@ -49,21 +49,30 @@ std::uint64_t count_in_window(int descriptor, std::uint64_t offset, std::uint64_
   return static_cast<std::uint64_t>(cached);
 }
 
+// Whether mincore(2) tells this user about this file. Since Linux 5.2 it calls every page of a file resident
+// to who neither owns nor may write it: a page that lies wholly behind the file's end as well, where there is
+// none. The place is a multiple of the largest page, so that no page of the file reaches there.
+bool mincore_is_open_to_us(int descriptor, std::uint64_t size) {
+  const std::uint64_t behind_end = (size / kWindowBytes + 1) * kWindowBytes;
+  return count_in_window(descriptor, behind_end, 1) == 0;
+}
+
 }  // namespace
 
-std::uint64_t count_cached_pages(int descriptor) {
+std::optional<std::uint64_t> count_cached_pages(int descriptor) {
   CachestatRange whole_file{0, 0};
   Cachestat counts{};
   if (syscall(kCachestatCall, descriptor, &whole_file, &counts, 0U) == 0) return counts.cached;
-  // A container's system call filter that is older than the call answers EPERM.
+  // EPERM: a container's system call filter that is older than the call, or a file that is not this user's.
   if (errno == ENOSYS || errno == EPERM) return count_cached_pages_by_mincore(descriptor);
   throw_last_error("cachestat");
 }
 
-std::uint64_t count_cached_pages_by_mincore(int descriptor) {
+std::optional<std::uint64_t> count_cached_pages_by_mincore(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) throw_last_error("fstat");
   const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > 0 && !mincore_is_open_to_us(descriptor, size)) return std::nullopt;
   std::uint64_t cached = 0;
   for (std::uint64_t offset = 0; offset < size; offset += kWindowBytes) {
     cached += count_in_window(descriptor, offset, std::min(kWindowBytes, size - offset));

@@ -72,10 +72,11 @@ void refuse_other_names(const Folder& folder) {
   }
 }
 
-std::uint64_t remove_data_files(const Folder& folder) {
+std::uint64_t remove_data_files(const Folder& folder, const BeforeFile& before_file) {
   std::uint64_t removed = 0;
   for (const Entry& entry : entries_of(folder)) {
     if (!is_data_file(entry)) continue;
+    if (before_file) before_file();
     remove_file(folder, entry.name);
     ++removed;
   }
@@ -157,19 +158,21 @@ std::uint64_t remove_manifests_of(const Folder& checkpoint) {
   return removed;
 }
 
-std::uint64_t remove_surveyed_checkpoint(const Folder& run, const std::string& name) {
+std::uint64_t remove_surveyed_checkpoint(const Folder& run, const std::string& name,
+                                         const BeforeFile& before_file) {
   const Folder checkpoint = existing(open_folder(run, name));
   std::uint64_t removed = remove_manifests_of(checkpoint);
-  removed += remove_data_files(checkpoint);
+  removed += remove_data_files(checkpoint, before_file);
   remove_folder(run, name);
   return removed;
 }
 
-std::uint64_t remove_surveyed_run(const Folder& directory, const std::string& name) {
+std::uint64_t remove_surveyed_run(const Folder& directory, const std::string& name,
+                                  const BeforeFile& before_file) {
   const Folder run = existing(open_folder(directory, name));
   std::uint64_t removed = 0;
   for (const Entry& entry : entries_of(run, Facts::kKinds))
-    removed += remove_surveyed_checkpoint(run, entry.name);
+    removed += remove_surveyed_checkpoint(run, entry.name, before_file);
   remove_folder(directory, name);
   sync_folder(directory);
   return removed;

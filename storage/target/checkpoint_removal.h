@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -38,17 +39,23 @@ struct Contents {
 // name elsewhere would change there as well, and is UnsuitableTarget.
 void check_rewritable(const Folder& checkpoint);
 
+// Called before each data file goes; what it throws leaves the rest where it is. Empty: nothing is called.
+// The manifests are gone by then, so that what is left vouches for nothing.
+using BeforeFile = std::function<void()>;
+
 // Removes manifests and their temporaries, and fsyncs the folder if there were any. Returns their number.
 std::uint64_t remove_manifests_of(const Folder& checkpoint);
 
 // The folder `name` below the run's, and all in it: its manifests, an fsync, its files, itself. What is not
 // recognised is never unlinked: it makes this fail with ENOTEMPTY, so survey first. Returns the number of
 // files.
-std::uint64_t remove_surveyed_checkpoint(const Folder& run, const std::string& name);
+std::uint64_t remove_surveyed_checkpoint(const Folder& run, const std::string& name,
+                                         const BeforeFile& before_file = {});
 
 // The folder `name` below the marked one: its checkpoints as above, itself, an fsync. Returns the number of
 // files.
-std::uint64_t remove_surveyed_run(const Folder& directory, const std::string& name);
+std::uint64_t remove_surveyed_run(const Folder& directory, const std::string& name,
+                                  const BeforeFile& before_file = {});
 
 // UnsuitableTarget, in the words that all surveys have for what they do not recognise.
 [[noreturn]] void refuse_foreign(const std::filesystem::path& path);

@@ -53,33 +53,38 @@ bool is_marked_directory(const fs::path& path) {
   return directory.exists() && marking_of(directory) == Marking::kMarked;
 }
 
-Contents survey_one_run(const Folder& directory, const CleaningScope& scope) {
+[[noreturn]] void refuse_missing_run(const Folder& directory, const std::string& run) {
+  const std::vector<std::string> runs = survey_directory(directory).runs;
+  throw UnsuitableTarget(fmt::format("{} holds no run named {}; {}", directory.path.string(), run,
+                                     runs.empty() ? std::string("it holds none")
+                                                  : fmt::format("it holds {}", fmt::join(runs, ", "))));
+}
+
+CleanedRun survey_one_run(const Folder& directory, const CleaningScope& scope) {
   const Folder run = open_folder(directory, scope.run);
-  if (!run.exists()) return {};
+  if (!run.exists()) refuse_missing_run(directory, scope.run);
+  CleanedRun cleaned{.name = scope.run, .contents = {}};
   if (scope.checkpoint.empty()) {
-    Contents contents = survey_run(run);
-    ++contents.entries;
-    return contents;
+    cleaned.contents = survey_run(run);
+  } else {
+    cleaned.contents = survey_checkpoint(existing(open_folder(run, scope.checkpoint)));
+    ++cleaned.contents.checkpoints;
+    cleaned.whole = entries_of(run, Facts::kKinds).size() == 1;
   }
-  const Folder checkpoint = open_folder(run, scope.checkpoint);
-  if (!checkpoint.exists()) return {};
-  Contents contents = survey_checkpoint(checkpoint);
-  ++contents.checkpoints;
-  ++contents.entries;
-  return contents;
+  ++cleaned.contents.entries;
+  return cleaned;
 }
 
 Cleaning survey_opened(const CleaningScope& scope, const Folder& directory) {
   Cleaning cleaning;
   if (scope.run.empty()) {
     for (const std::string& run : survey_directory(directory).runs) {
-      cleaning.runs.push_back({run, survey_one_run(directory, {scope.target, run, ""})});
+      cleaning.runs.push_back(survey_one_run(directory, {scope.target, run, ""}));
     }
     cleaning.marked_directory = directory.path;
     return cleaning;
   }
-  const Contents contents = survey_one_run(directory, scope);
-  if (contents.entries > 0) cleaning.runs.push_back({scope.run, contents});
+  cleaning.runs.push_back(survey_one_run(directory, scope));
   return cleaning;
 }
 
@@ -90,12 +95,14 @@ bool remove_if_empty(const Folder& parent, const std::string& name) {
   throw_last_error("remove", parent.path / name);
 }
 
-void remove_one_checkpoint(const Folder& directory, const CleaningScope& scope) {
+// Whether the run went with its last checkpoint.
+bool remove_one_checkpoint(const Folder& directory, const CleaningScope& scope) {
   const Folder run = existing(open_folder(directory, scope.run));
   (void)remove_surveyed_checkpoint(run, scope.checkpoint);
   sync_folder(run);
-  (void)remove_if_empty(directory, scope.run);  // without a checkpoint it has no purpose
+  const bool run_went = remove_if_empty(directory, scope.run);  // without a checkpoint it has no purpose
   sync_folder(directory);
+  return run_went;
 }
 
 void remove_where_there(const Folder& folder, const std::string& name) {
@@ -153,18 +160,20 @@ CleaningScope cleaning_scope(const fs::path& folder) {
 }
 
 Cleaning survey_cleaning(const CleaningScope& scope) {
-  return survey_opened(scope, open_scope(scope).directory);
+  const Opened opened = open_scope(scope);
+  { const ReadLock no_run_is_at_work(opened.directory); }
+  return survey_opened(scope, opened.directory);
 }
 
 Cleaning clean(const CleaningScope& scope) {
   const Opened opened = open_scope(scope);
   const DirectoryLock lock = lock_of(opened.directory);
   Cleaning cleaning = survey_opened(scope, opened.directory);
-  for (const CleanedRun& run : cleaning.runs) {
+  for (CleanedRun& run : cleaning.runs) {
     if (scope.checkpoint.empty()) {
       (void)remove_surveyed_run(opened.directory, run.name);
     } else {
-      remove_one_checkpoint(opened.directory, scope);
+      run.whole = remove_one_checkpoint(opened.directory, scope);
     }
   }
   if (scope.run.empty() && !remove_marked_directory(opened)) cleaning.marked_directory.clear();

@@ -27,6 +27,7 @@ struct CleaningScope {
 struct CleanedRun {
   std::string name;
   Contents contents;
+  bool whole = true;  // its folder goes as well; false where other checkpoints of it stay
 };
 
 struct Cleaning {
@@ -34,7 +35,9 @@ struct Cleaning {
   std::filesystem::path marked_directory;  // where it goes as well, otherwise empty
 };
 
-// What clean() would remove, without a lock and without touching anything.
+// What clean() would remove, without touching anything. UnsuitableTarget where a run holds the target's lock,
+// which is looked at before and not kept. Both: UnsuitableTarget that names the runs there are where a run or a
+// checkpoint of the scope is not there.
 [[nodiscard]] Cleaning survey_cleaning(const CleaningScope& scope);
 
 // Removes it under the target's lock. UnsuitableTarget, before anything is removed, when another process

@@ -121,19 +121,19 @@ std::uint64_t MarkedDirectory::remove_strays() {
   return strays.size();
 }
 
-std::uint64_t MarkedDirectory::remove_run(std::string_view run) {
+std::uint64_t MarkedDirectory::remove_run(std::string_view run, const BeforeFile& before_file) {
   const Folder folder = open_run(directory_, run);
   if (!folder.exists()) return 0;
   (void)survey_run(folder);
-  return remove_surveyed_run(directory_, std::string(run));
+  return remove_surveyed_run(directory_, std::string(run), before_file);
 }
 
-void MarkedDirectory::remove_checkpoint(std::string_view run, int checkpoint) {
+void MarkedDirectory::remove_checkpoint(std::string_view run, int checkpoint, const BeforeFile& before_file) {
   const Folder folder = checkpoint_below(directory_, run, checkpoint);
   if (!folder.exists()) return;
   (void)survey_checkpoint(folder);
   const Folder run_folder = open_run(directory_, run);
-  (void)remove_surveyed_checkpoint(run_folder, checkpoint_folder_name(checkpoint));
+  (void)remove_surveyed_checkpoint(run_folder, checkpoint_folder_name(checkpoint), before_file);
   sync_folder(run_folder);
 }
 

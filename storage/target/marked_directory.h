@@ -52,11 +52,12 @@ class MarkedDirectory {
 
   // Removes what an earlier run of that name left: of every checkpoint first its manifests, then a directory
   // fsync, then its files, then the folder. Returns the number of files removed. Refuses, before anything is
-  // removed, where a folder holds what this program did not make (UnsuitableTarget names it).
-  std::uint64_t remove_run(std::string_view run);
+  // removed, where a folder holds what this program did not make (UnsuitableTarget names it). `before_file`
+  // may throw to leave the rest for another time.
+  std::uint64_t remove_run(std::string_view run, const BeforeFile& before_file = {});
 
   // Removes one checkpoint in the same order; nothing happens where there is none.
-  void remove_checkpoint(std::string_view run, int checkpoint);
+  void remove_checkpoint(std::string_view run, int checkpoint, const BeforeFile& before_file = {});
 
   // Makes NAME/checkpoint_NN where it is missing and fsyncs the parents that gained an entry.
   void make_checkpoint_folder(std::string_view run, int checkpoint);

@@ -26,8 +26,8 @@ struct Case {
   bool submission_polling = false;
 };
 
-inline void PrintTo(const Case& value,
-                    std::ostream* out) {  // NOLINT(readability-identifier-naming): gtest's name
+// NOLINTNEXTLINE(readability-identifier-naming): gtest's name
+inline void PrintTo(const Case& value, std::ostream* out) {
   *out << value.name;
 }
 

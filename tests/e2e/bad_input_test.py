@@ -107,6 +107,18 @@ class BadConfiguration(EndToEnd):
         self.refused(2, "run", *SMALL, *FAST, "--backend", "null", "--set", "storage.preallocate=true",
                      words=["storage.preallocate", "null"])
 
+    def test_a_wrong_option_is_named_as_it_was_given(self):
+        self.refused(2, "run", *SMALL, "--targt", "X", words=["not expected: --targt X; see ckptsim run --help"])
+        self.refused(2, "run", *SMALL, "--passes", "0", words=["ckptsim: --passes: checkpoint.passes must be"])
+        self.refused(2, "run", *SMALL, "--set", "checkpoint.passes=0", words=["ckptsim: --set: checkpoint.passes must be"])
+
+    def test_a_dry_run_of_one_checkpoint_in_words_and_as_csv(self):
+        command = ["run", *SMALL, *FAST, "--target", self.target(), "--dry-run"]
+        self.assertIn("\n1 pass of 1 checkpoint: 0.0 GB would be written", self.ckptsim(*command).stdout)
+        table = self.ckptsim(*command, "--csv").stdout.splitlines()
+        self.assertEqual(table[0].split(",")[0], "ranks")
+        self.assertEqual({line.count(",") for line in table}, {table[0].count(",")})
+
     def test_a_key_that_is_given_twice(self):
         self.refused(2, "run", *SMALL, *FAST, "--backend", "null", "--set", "checkpoint.passes=2",
                      words=["checkpoint.passes"])

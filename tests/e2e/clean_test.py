@@ -2,9 +2,12 @@
 import csv
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import foreign
@@ -48,13 +51,13 @@ class Clean(EndToEnd):
         target = self.filled("one", "two")
         before = foreign.record([target])
         size = sum(path.stat().st_size for path in (target / "ckptsim" / "one").rglob("*") if path.is_file())
-        row = {"run": "one", "checkpoints": 1, "files": FILES, "bytes": size}
+        row = {"run": "one", "whole": True, "checkpoints": 1, "files": FILES, "bytes": size}
         for dry_run in (["--dry-run"], []):
             if not dry_run:
                 self.assertEqual(foreign.record([target]), before)
                 self.assertIn("| one", self.clean(target, "--dry-run", "--markdown"))
                 rows = list(csv.DictReader(self.clean(target, "--dry-run", "--csv").splitlines()))
-                self.assertEqual(rows[0], {key: str(value) for key, value in row.items()})
+                self.assertEqual(rows[0], {key: str(value) for key, value in row.items() if key != "whole"})
                 self.assertIn("Would remove", self.clean(target, "--dry-run"))
             found = json.loads(self.clean(target, "--json", *dry_run))
             self.assertEqual(found["runs"][0], row)
@@ -64,14 +67,47 @@ class Clean(EndToEnd):
 
     def test_one_run_or_one_checkpoint(self):
         target = self.filled("one", "two", checkpoints=2)
-        self.assertIn("1 run, 1 checkpoint", self.clean(checkpoint(target, 2, "one")))
+        for dry_run in (["--dry-run"], []):
+            text = self.clean(checkpoint(target, 2, "one"), *dry_run)
+            self.assertIn(f": 1 checkpoint of run one, which keeps others, {FILES} files,", text)
         self.assertTrue((checkpoint(target, 1, "one") / "manifest.json").exists())
         self.assertIn("1 run, 1 checkpoint", self.clean(target, "--run", "one"))
         self.assertIn("1 run, 2 checkpoints", self.clean(target / "ckptsim" / "two"))
-        self.assertIn("Nothing to remove", self.clean(target, "--run", "two"))
+        self.refused(3, "clean", target, "--run", "two", words=["no run named two", "it holds none"])
         self.assertEqual(sorted(path.name for path in (target / "ckptsim").iterdir()), [".ckptsim-directory", ".lock"])
         self.assertIn("No runs", self.clean(target))
         self.assert_only_foreign(target)
+
+    def test_the_last_checkpoint_takes_its_run_along(self):
+        target = self.filled("one", "two")
+        for dry_run in (["--dry-run"], []):
+            found = json.loads(self.clean(checkpoint(target, 1, "one"), "--json", *dry_run))
+            self.assertEqual([(run["run"], run["whole"]) for run in found["runs"]], [("one", True)])
+        self.assertFalse((target / "ckptsim" / "one").exists())
+        self.assertIn("1 run, 1 checkpoint,", self.clean(checkpoint(target, 1, "two")))
+
+    def test_a_run_that_is_not_there_is_refused_with_those_that_are(self):
+        target = self.filled("one", "two")
+        for dry_run in (["--dry-run"], []):
+            self.refused(3, "clean", target, "--run", "nope", *dry_run, words=["no run named nope", "it holds one, two"])
+        self.assertTrue((checkpoint(target, 1, "one") / "manifest.json").exists())
+
+    def test_without_permission_it_is_the_target_that_is_unsuitable(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        open_to_all = pathlib.Path(tempfile.mkdtemp(dir="/tmp", prefix="ckptsim-clean-"))
+        self.addCleanup(shutil.rmtree, open_to_all)
+        target = open_to_all / "target"
+        shutil.copytree(self.filled(), target)
+        program = shutil.copy(BINARY, open_to_all)
+        subprocess.run(["chmod", "-R", "a+rX", open_to_all], check=True)
+        before = foreign.record([target])
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "clean", target],
+                              capture_output=True, text=True, timeout=60, cwd=open_to_all, env=environment())
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("Permission denied", done.stderr)
+        self.assertIn("as root", done.stderr)
+        self.assertEqual(foreign.record([target]), before)
 
     def test_a_name_that_is_empty_is_not_all_runs(self):
         target = self.filled()
@@ -114,7 +150,8 @@ class Clean(EndToEnd):
                               env=environment()) as process:
             try:
                 self.assertIn("done", process.stderr.readline())
-                for arguments in ([target], [target, "--run", "other"], [checkpoint(target, 1, "other")]):
+                for arguments in ([target], [target, "--run", "other"], [checkpoint(target, 1, "other")],
+                                  [target, "--dry-run"]):
                     self.refused(3, "clean", *arguments, words=["another run is using", f"pid {process.pid} "])
                 self.assertTrue((checkpoint(target, 1, "other") / "manifest.json").exists())
             finally:

@@ -16,6 +16,7 @@ TINY = ["llama3.1-405b-tp4pp2", "--set",
         '"vocabulary_size":512}']
 TWO_PASSES = ["--passes", "2", "--checkpoints-per-pass", "1"]
 ONE_PASS = ["--passes", "1", "--checkpoints-per-pass", "1"]
+ONE_RANK = ["--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=1"]
 STALL = ["--set", "storage.stall_seconds=2"]
 
 
@@ -75,7 +76,7 @@ class Faults(EndToEnd):
         self.assertTrue((checkpoint(target) / "manifest.json").exists(), "what was saved is complete")
 
     def serves_the_next_run(self, target):
-        self.run_ok(*TINY, *ONE_PASS, "--target", target, "--set", "checkpoint.fsync=off")
+        self.run_ok(*TINY, *ONE_PASS, *ONE_RANK, "--target", target, "--set", "checkpoint.fsync=off")
 
     def one_of_three(self, victim, fault, target):
         program = shlex.join([BINARY] + self.command(target, *STALL))

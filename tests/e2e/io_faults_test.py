@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from fault_support import Faults, HOST, ONE_PASS, STALL, TINY, misbehaving
+from fault_support import Faults, HOST, ONE_PASS, ONE_RANK, STALL, TINY, misbehaving
 from support import BINARY, EndToEnd, SMALL, checkpoint, digests, environment
 
 # kind: (fault, words of the sentence). The fault is met in the first checkpoint.
@@ -58,12 +58,10 @@ NO_FAULTS = {
     "opening is interrupted": "open eintr 1",
     "setting the length is interrupted": "ftruncate eintr 1",
     "results are written short": "write short 1",
-    "writing results is interrupted": "write eintr 1",
+    "writing results is interrupted": "write eintr 1 .json",
     "reads are short": "pread short 1 .pt",
     "reads are interrupted": "pread eintr 1 .pt",
 }
-
-ONE_RANK = ["--set", "parallelism.tensor=1", "--set", "parallelism.pipeline=1"]
 
 
 class IoFaults(Faults):
@@ -120,8 +118,19 @@ class IoFaults(Faults):
                 self.assertEqual(self.journal(), [], "not durable is not finished")
                 result = json.loads((self.results() / "result.json").read_text())
                 self.assertEqual(result["status"], "failed")
-                self.assertEqual([one["checkpoints"] for one in result["passes"]], [[]])
+                self.assertEqual(result["passes"], [], "a pass of which nothing was finished has no figures")
                 self.serves_the_next_run(target)
+
+    def test_a_load_that_the_journal_could_not_take_is_not_reported(self):
+        target = self.fresh()
+        outcome = self.ckptsim(*self.command(target, "--load", "each", passes=ONE_PASS),
+                               prefix=misbehaving(f"fsync {errno.EIO} 3 journal"), timeout=60)
+        self.one_sentence(outcome, "cannot fsync ", "journal.jsonl", "Input/output error")
+        self.assertEqual([line["type"] for line in self.journal()], ["checkpoint"])
+        result = json.loads((self.results() / "result.json").read_text())
+        [only] = result["passes"]
+        self.assertIsNone(only["checkpoints"][0]["load"])
+        self.assertIsNone(only["load_average_s"])
 
     def test_a_fault_of_the_journals_first_line_ends_the_run_before_anything_is_written(self):
         target = self.fresh()

@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from support import BINARY, EndToEnd, digests, environment, mpirun
 class Resume(EndToEnd):
     def begun(self, checkpoints, *options, number=signal.SIGTERM, targets=1, processes=None, **settings):
         """A run that was told to end (or killed) once that many checkpoints were finished: its options and folder."""
-        config = tiny.write_config(self.folder, pause_seconds=0.05, **settings)
+        config = tiny.write_config(self.folder, **{"pause_seconds": 0.05, **settings})
         self.targets = [self.target(f"target{i}") for i in range(targets)]
         words = [str(config), *[word for path in self.targets for word in ("--target", str(path))], *options,
                  "--output", str(self.folder / "results")]
@@ -119,9 +120,10 @@ class Resume(EndToEnd):
                          [index == finished for index in range(len(measured))])
 
     def test_one_that_nobody_had_begun_is_not(self):
-        words, folder = self.begun(2)
-        if len(tiny.journaled(folder)) != 2 or tiny.manifest(tiny.checkpoint_folder(self.targets[0], 1)) is None:
-            self.skipTest("the signal came too late for this")
+        # The signal meets the pause: it would have to be a second late to meet anything else.
+        words, folder = self.begun(2, pause_seconds=1)
+        self.assertEqual(len(tiny.journaled(folder)), 2)
+        self.assertIsNotNone(tiny.manifest(tiny.checkpoint_folder(self.targets[0], 1)))
         result = self.resume(words, folder)
         self.assertFalse(any(each["redone"] for one in result["passes"] for each in one["checkpoints"]))
 
@@ -142,6 +144,30 @@ class Resume(EndToEnd):
             self.assertTrue((folder / "checkpoints.csv").exists() or not lost)
         self.assertEqual(((folder / "journal.jsonl").read_bytes(), digests(self.targets[0])), before)
 
+    def test_the_result_of_a_complete_run_is_its_journals_whatever_result_json_has_become(self):
+        words, folder = self.begun(5)
+        path = folder / "result.json"
+        result = self.resume(words, folder)
+        edited = json.loads(path.read_text())
+        edited["config"]["content"]["seed"] = 777
+        edited["passes"][0]["save_average_s"] = 1e-6
+
+        def text():
+            path.write_text(json.dumps(edited, indent=1) + "\n")
+
+        spoils = {"edited": text, "no JSON": lambda: path.write_text("{"), "a FIFO": lambda: os.mkfifo(path),
+                  "a link": lambda: path.symlink_to("/dev/zero"), "a dangling link": lambda: path.symlink_to("nowhere")}
+        for name, spoil in spoils.items():
+            with self.subTest(name):
+                path.unlink()
+                spoil()
+                outcome = self.ckptsim("run", *words, "--resume", folder, "--json", timeout=30)
+                self.assertEqual(outcome.code, 0, outcome.stderr)
+                self.assertTrue(path.is_file() and not path.is_symlink())
+                for made in (json.loads(outcome.stdout), json.loads(path.read_text())):
+                    self.assertEqual(made["config"], result["config"])
+                    self.assertEqual(made["passes"][0]["save_average_s"], result["passes"][0]["save_average_s"])
+
     def test_a_torn_line_is_dropped(self):
         words, folder = self.begun(3, number=signal.SIGKILL)
         with (folder / "journal.jsonl").open("ab") as journal:
@@ -158,6 +184,23 @@ class Resume(EndToEnd):
         measured = self.holds_once(result, folder, tiny.sequence())
         self.assertFalse(any(each["redone"] for each in measured))
         self.assertEqual(result["environment"]["targets"][0]["earlier_run"]["files_removed"] > 0, True)
+
+    def test_a_target_may_be_spelt_otherwise_and_progress_counts_all(self):
+        words, folder = self.begun(2)
+        link = self.folder / "link"
+        link.symlink_to(self.targets[0])
+        at = words.index("--target") + 1
+        for spelling in (str(link), os.path.relpath(self.targets[0], self.folder)):
+            words[at] = spelling
+            if spelling == str(link):  # goes no further than to be taken up
+                self.refused(2, "run", *words, "--passes", "7", "--resume", folder, words=["checkpoint.passes was 3"])
+        outcome = self.ckptsim("run", *words, "--resume", folder, "--progress", "plain")
+        self.assertEqual(outcome.code, 0, outcome.stderr)
+        lines = re.findall(r"\((\d+)/(\d+)\) done", outcome.stderr)
+        total = len(tiny.sequence())
+        finished = total - len(lines)
+        self.assertGreaterEqual(finished, 2)
+        self.assertEqual(lines, [(str(number), str(total)) for number in range(finished + 1, total + 1)])
 
     def test_another_configuration_is_refused(self):
         words, folder = self.begun(2)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -11,6 +12,8 @@ import unittest
 
 from support import BINARY, EndToEnd, SMALL, checkpoint, environment, mpirun
 
+# What mpirun's own SIGTERM can mean.
+LAUNCHED = ", which mpirun sends when it is stopped and when one of its processes ends; its own message says which"
 FOREVER = ["--passes", "1000", "--checkpoints-per-pass", "1"]
 
 
@@ -18,18 +21,21 @@ class Signals(EndToEnd):
     output = "results"
 
     @contextlib.contextmanager
-    def started(self, *arguments, processes=None, prefix=(), lines=2, settings=FOREVER):
+    def started(self, *arguments, processes=None, prefix=(), lines=2, settings=FOREVER, inner=()):
         """A run that has finished `lines` checkpoints. Under mpirun each rank's process leaves its number in pidN."""
         command = [*prefix, BINARY, "run", *SMALL, *settings, "--target", str(self.target()), "--output",
                    str(self.folder / self.output), "--progress", "plain", *arguments]
         if processes:
             script = f'echo $$ > {self.folder}/pid$OMPI_COMM_WORLD_RANK; exec "$@"'
-            command = [*mpirun(processes), "sh", "-c", script, "ckptsim", *command]
+            command = [*mpirun(processes), "sh", "-c", script, "ckptsim", *inner, *command]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
                               start_new_session=True) as process:
             try:
                 for _ in range(lines):
-                    self.assertIn(" done", process.stderr.readline())
+                    line = process.stderr.readline()
+                    if " removing the earlier run" in line:
+                        line = process.stderr.readline()
+                    self.assertIn(" done", line)
                 yield process
             finally:
                 if process.poll() is None:  # the test has failed: nothing may go on writing
@@ -55,16 +61,22 @@ class Signals(EndToEnd):
             self.assertIn(json.loads(manifest.read_text())["pass"], (journaled[-1][0], journaled[-1][0] + 1))
         return result, journaled
 
-    def ends(self, process, *words, name, timeout=30):
-        _, stderr = process.communicate(timeout=timeout)
+    def ends(self, process, *words, name, timeout=30, also=""):
+        """`also`: what the failure says beside the signal's name."""
+        stdout, stderr = process.communicate(timeout=timeout)
         self.assertEqual(process.returncode, 130, stderr)
         messages = [line for line in stderr.splitlines() if line.startswith("ckptsim: ") and " done, " not in line]
         self.assertEqual(len(messages), 1, stderr)
         result, journaled = self.kept()
-        self.assertEqual(result["failure"], f"interrupted by {name}")
+        self.assertEqual(result["failure"], f"interrupted by {name}{also}")
         self.assertEqual(sum(len(one["checkpoints"]) for one in result["passes"]), len(journaled))
-        for word in (f"interrupted by {name}", f"{len(journaled)} finished checkpoint", f"--resume {self.results()}", *words):
+        for word in (f"interrupted by {name}{also}; ", f"--resume {self.results()}", *words):
             self.assertIn(word, messages[0])
+        # It is said at once; a checkpoint whose ranks had all ended by then is finished all the same.
+        said = int(re.search(r"(\d+) finished checkpoint", messages[0]).group(1))
+        self.assertIn(len(journaled) - said, (0, 1), stderr)
+        if "--json" in process.args:
+            self.assertEqual(json.loads(stdout), result)
         return result
 
     def test_alone_each_signal_ends_it_with_its_result(self):
@@ -99,17 +111,35 @@ class Signals(EndToEnd):
             self.output = f"of-{processes}-{number}"
             with self.subTest(self.output), self.started(processes=processes) as process:
                 process.send_signal(number)
-                process.communicate(timeout=30)
+                _, stderr = process.communicate(timeout=30)
+                self.assertIn(f"kept in {self.results()}; go on with the same command and --resume", stderr)
                 self.assertNotEqual(process.returncode, 0)
                 result, _ = self.kept()
-                self.assertEqual(result["failure"], "interrupted by SIGTERM")
+                self.assertEqual(result["failure"], "interrupted by SIGTERM" + LAUNCHED)
 
     def test_one_rank_that_is_told_to_end_ends_all(self):
         for processes, rank in ((3, 2), (8, 0)):
             self.output = f"rank-{rank}"
             with self.subTest(self.output), self.started(processes=processes) as process:
                 os.kill(self.rank_process(rank), signal.SIGTERM)
-                self.ends(process, name="SIGTERM")
+                self.ends(process, name="SIGTERM", also=LAUNCHED)
+
+    def test_a_rank_that_is_killed_leaves_the_result_and_the_words_of_it(self):
+        with self.started(processes=3) as process:
+            os.kill(self.rank_process(2), signal.SIGKILL)
+            _, stderr = process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, 0)
+        result, _ = self.kept()
+        self.assertEqual(result["failure"], "interrupted by SIGTERM" + LAUNCHED)
+        messages = [line for line in stderr.splitlines() if line.startswith("ckptsim: ") and " done, " not in line]
+        self.assertEqual(len(messages), 1, stderr)
+        self.assertIn(LAUNCHED, messages[0])
+        self.assertIn(f"--resume {self.results()}", messages[0])
+
+    def test_with_json_the_result_is_printed_as_well(self):
+        with self.started("--json") as process:
+            process.send_signal(signal.SIGINT)
+            self.ends(process, name="SIGINT")
 
     def test_a_pause_ends_early(self):
         for processes, rank in ((None, None), (3, 2)):
@@ -117,7 +147,8 @@ class Signals(EndToEnd):
             with self.subTest(self.output), self.started("--set", "checkpoint.pause_seconds=600", processes=processes,
                                                          lines=1) as process:
                 os.kill(process.pid if rank is None else self.rank_process(rank), signal.SIGTERM)
-                result = self.ends(process, "1 finished checkpoint is kept", name="SIGTERM")
+                result = self.ends(process, "1 finished checkpoint is kept", name="SIGTERM",
+                                   also=LAUNCHED if processes else "")
                 self.assertEqual(sum(len(one["checkpoints"]) for one in result["passes"]), 1)
 
     def test_warm_up_passes_are_kept_as_such(self):
@@ -125,6 +156,33 @@ class Signals(EndToEnd):
             process.send_signal(signal.SIGINT)
             result = self.ends(process, name="SIGINT")
         self.assertEqual({one["warmup"] for one in result["passes"]}, {True})
+
+    def test_while_an_earlier_run_is_removed_the_rest_of_it_stays(self):
+        # A file a tenth of a second: the whole would take most of a minute.
+        files = checkpoint(self.target())
+        prefix = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=unlinkat", "-e",
+                  "inject=unlinkat:delay_enter=100000:when=3+"]
+        self.run_ok(*SMALL, "--passes", "1", "--checkpoints-per-pass", "1", "--target", self.target())
+        for processes, rank in ((None, 0), (3, 2)):
+            self.output = f"removal-{processes}"
+            with self.subTest(self.output), self.started(prefix=[] if processes else prefix, processes=processes, lines=0,
+                                                         inner=prefix if processes else []) as process:
+                self.assertEqual(process.stderr.readline(), "ckptsim: removing the earlier run\n")
+                self.wait_until(lambda: not (files / "manifest.json").exists())
+                if processes:
+                    program = self.traced(self.rank_process(rank))
+                else:
+                    program = self.traced(process.pid)
+                os.kill(program, signal.SIGTERM)
+                result = self.ends(process, "0 finished checkpoints are kept", name="SIGTERM",
+                                   also=LAUNCHED if processes else "")
+                self.assertEqual(result["passes"], [])
+            self.assertGreater(len(list(files.rglob("*.pt"))), 100)
+            (files / "manifest.json").write_text("{}")  # seen to go again
+
+    @staticmethod
+    def traced(strace):
+        return int(pathlib.Path(f"/proc/{strace}/task/{strace}/children").read_text().split()[0])
 
     def wait_until(self, condition, seconds=30):
         end = time.monotonic() + seconds

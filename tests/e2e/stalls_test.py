@@ -54,15 +54,17 @@ class Stalls(Faults):
     def test_a_drive_that_does_not_answer_verify(self):
         target = self.fresh()
         self.run_ok(*TINY, *ONE_PASS, "--target", target)
+        verify = ["verify", target, "--backend", "direct", "--stall-seconds", "1"]
         for kind, (fault, words) in OF_VERIFY.items():
-            for processes in (None, 3):
+            for processes in (None, 3) if "pread" in fault else (None,):
                 with self.subTest(kind, processes=processes):
-                    verify = ["verify", target, "--backend", "direct", "--stall-seconds", "2"]
                     outcome = self.ckptsim(*verify, prefix=misbehaving(fault), processes=processes, timeout=60)
                     self.assertEqual(outcome.code, 4, outcome.stderr)
-                    self.assertGreaterEqual(len(outcome.messages()), 1, outcome.stderr)
-                    for word in (f"on {HOST}: no answer for 2 s ", *words):
-                        self.assertIn(word, outcome.messages()[0])
+                    # Each process whose reads hang may say so before the first one has ended all.
+                    said = outcome.messages()
+                    self.assertIn(len(said), range(1, 1 + (processes or 1)), outcome.stderr)
+                    for word in (f"on {HOST}: no answer for 1 s ", *words):
+                        self.assertIn(word, said[0])
                     self.assertEqual(outcome.stdout, "")
                     self.gone(target)
         self.assertEqual(self.ckptsim("verify", target).code, 0)
@@ -94,7 +96,10 @@ class Stalls(Faults):
                                       text=True, env=environment()) as process:
                     first = process.stderr.readline()  # a first checkpoint is done
                     os.kill(int((self.folder / f"pid{victim}").read_text()), signal.SIGSTOP)
-                    rest = process.communicate(timeout=60)[1]
+                    try:
+                        rest = process.communicate(timeout=60)[1]
+                    finally:
+                        process.kill()
                 self.assertIn(" done", first)
                 self.assertEqual(process.returncode, 4, rest)
                 said = [line for line in rest.splitlines() if line.startswith("ckptsim: ") and " done" not in line]

@@ -6,12 +6,13 @@ import random
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 import zlib
 
 import support
-from support import BINARY, EndToEnd, digests, environment
+from support import BINARY, SCRATCH, EndToEnd, digests, environment, mpirun
 
 FAST = ["--set", "checkpoint.fsync=off"]
 RUN = "llama3.1-8b-tp1pp1"
@@ -113,9 +114,34 @@ class WhatIsRight(Verify):
         self.assertEqual([(one["part"], one["parts"]) for one in both["checkpoints"]], [(1, 2), (2, 2)])
         self.assertEqual(sum(one["files"] for one in both["checkpoints"]), 68)
         self.assertEqual(both["missing_parts"], [])
-        alone = self.verify(0, second).stdout
-        self.assertIn("2 of 2", alone)
-        self.assertIn(f"Not in the folders named: {RUN}, pass 1, checkpoint 1: part 1 of 2", alone)
+        self.assertTrue(all(one["complete"] for one in both["checkpoints"]))
+        alone = self.verify(3, second)  # half a checkpoint is none, however right it is
+        sentence = f"{RUN}, pass 1, checkpoint 1: part 1 of 2 is not in the folders named; name all targets of the run"
+        self.assertIn("2 of 2", alone.stdout)
+        self.assertIn("right, incomplete", alone.stdout)
+        self.assertIn(f"Incomplete: {sentence}", alone.stdout)
+        self.assertIn("no complete checkpoint", alone.messages()[0])
+        self.assertIn(sentence, alone.messages()[0])
+        report = self.report(3, second, processes=2)
+        self.assertEqual(report["missing_parts"], [sentence])
+        self.assertEqual([(one["complete"], one["result"]) for one in report["checkpoints"]], [(False, "right")])
+        whole = self.written(name="whole")
+        self.assertIn(f"Incomplete: {sentence}", self.verify(0, second, whole).stdout)
+        next(checkpoint(second).glob("layer_*.pt")).unlink()
+        self.verify(5, second)
+
+    def test_parts_of_two_runs_are_no_checkpoint(self):
+        targets = {}
+        for seed in (1, 2):
+            targets[seed] = self.target(f"first{seed}"), self.target(f"second{seed}")
+            self.run_ok(*SMALL, *FAST, "--passes", "1", "--checkpoints-per-pass", "1", "--set", f"content.seed={seed}",
+                        "--target", targets[seed][0], "--target", targets[seed][1])
+            self.report(0, *targets[seed])
+        report = self.report(3, targets[1][0], targets[2][1])
+        self.assertEqual([one["result"] for one in report["checkpoints"]], ["right", "right"])
+        self.assertEqual(len(report["missing_parts"]), 2)
+        self.assertIn(f"part 2 of 2 is not in the folders named (that in {checkpoint(targets[2][1])} is of a run with seed "
+                      "2, not 1)", report["missing_parts"][0])
 
     def test_a_backend_that_reads_through_the_page_cache_says_so(self):
         target = self.written()
@@ -125,6 +151,50 @@ class WhatIsRight(Verify):
         self.addCleanup(shutil.rmtree, memory)
         self.assertIn("Read through the page cache (auto: ", self.verify(0, memory).stdout)
         self.refused(3, "verify", memory, "--backend", "direct", words=["--backend buffered"])
+
+    def test_what_the_page_cache_would_not_drop_is_said(self):
+        target = self.written()
+        one = self.report(0, target, "--backend", "buffered")["checkpoints"][0]
+        self.assertEqual((one["cached_bytes_before"], one["page_cache_seen"]), (0, True))
+        self.assertIn("out of which each file was dropped before", self.verify(0, target, "--backend", "buffered").stdout)
+        memory = pathlib.Path(f"/dev/shm/ckptsim-verify-{os.getpid()}")
+        shutil.copytree(target, memory)
+        self.addCleanup(shutil.rmtree, memory)
+        one = self.report(0, memory)["checkpoints"][0]
+        self.assertEqual(one["cached_bytes_before"], one["file_bytes"])
+        text = self.verify(0, memory).stdout
+        self.assertIn(f"{one['file_bytes']} of their {one['file_bytes']} bytes (100.0 %) were in it", text)
+        self.assertNotIn("was dropped before", text)
+
+    def test_another_user_reads_past_the_page_cache_that_he_may_not_look_into(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        if os.stat(SCRATCH).st_dev != os.stat("/tmp").st_dev:
+            self.skipTest("/tmp, which every user reaches, is another file system than the scratch folder")
+        open_to_all = pathlib.Path(tempfile.mkdtemp(dir="/tmp", prefix="ckptsim-verify-"))
+        self.addCleanup(shutil.rmtree, open_to_all)
+        target = open_to_all / "target"
+        shutil.copytree(self.written(), target)
+        program = shutil.copy(BINARY, open_to_all)
+        subprocess.run(["chmod", "-R", "a+rX", open_to_all], check=True)
+
+        def verify_as_nobody(*arguments):
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "verify", target, *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=open_to_all,
+                                  env=environment())
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+            return done.stdout
+
+        own = self.report(0, target, "--backend", "direct")["checkpoints"][0]
+        self.assertIs(own["page_cache_seen"], True)
+        for backend in ("direct", "auto"):
+            one = json.loads(verify_as_nobody("--backend", backend, "--json"))["checkpoints"][0]
+            self.assertEqual((one["result"], one["page_cache_seen"]), ("right", False))
+            self.assertNotEqual(one["backend"], "buffered")
+            self.assertIn("could not be looked into", verify_as_nobody("--backend", backend))
+        one = json.loads(verify_as_nobody("--backend", "buffered", "--json"))["checkpoints"][0]
+        self.assertIsNone(one["cached_bytes_before"])
+        self.assertIn("whether it was is not known", verify_as_nobody("--backend", "buffered"))
 
     def test_progress_is_on_stderr(self):
         target = self.written(checkpoints=2)
@@ -148,6 +218,15 @@ class NothingToVerify(Verify):
         self.assertIn("checkpoint_01", outcome.stdout)
         (checkpoint(target, 2) / "manifest.json").unlink()
         self.refused(3, "verify", target, words=["no complete checkpoint", "nothing to verify"])
+
+    def test_a_damaged_marker_is_refused_in_the_words_of_a_run(self):
+        target = self.written()
+        flip(target / "ckptsim" / ".ckptsim-directory", 5, 1)
+        outcomes = [self.refused(3, "verify", folder, words=["is not the marker that this version writes"])
+                    for folder in (target, target / "ckptsim")]
+        run = self.refused(3, "run", *SMALL, "--target", target, "--output", self.folder / "refused")
+        self.assertIn(outcomes[0].messages()[0].removeprefix("ckptsim: "), run.messages()[0])
+        self.report(0, target / "ckptsim" / RUN)  # what lies below can still be named
 
     def test_a_run_that_is_at_work_is_left_alone(self):
         target = self.target()
@@ -239,7 +318,9 @@ class WhatIsWrong(Verify):
         files[0].write_bytes(text + b"x")
         self.assertEqual([self.finding(target)[key] for key in ("kind", "wrong_bytes")], ["too_long", 1])
         files[0].write_bytes(b"")
-        self.assertEqual(self.finding(target)["kind"], "too_short")
+        finding = self.finding(target)
+        self.assertEqual(finding["kind"], "too_short")
+        self.assertIn("so that its CRCs cannot be worked out", finding["message"])
         files[0].unlink()
         self.assertEqual(self.finding(target)["kind"], "missing")
         os.mkfifo(files[0])
@@ -281,6 +362,30 @@ class WhatIsWrong(Verify):
             self.assertEqual(finding["kind"], "manifest")
             self.assertIn(name, finding["message"])
             shutil.copy(self.folder / "manifest.json", checkpoint(target) / "manifest.json")
+
+    def test_names_do_not_reach_the_terminal_as_they_are(self):
+        target = self.written()
+        name = "a\033[31mX\nckptsim: all right\n\u009b.pt"
+        shown = "a\\x1b[31mX\\x0ackptsim: all right\\x0a\\u{9b}.pt"
+        (checkpoint(target) / name).write_bytes(b"x")
+        copy = self.folder / f"b{name}"
+        shutil.copytree(checkpoint(target), copy)
+        for folder in (target, copy):
+            for form in ("--threads=1", "--markdown", "--csv"):
+                with self.subTest(folder=folder, form=form):
+                    outcome = self.verify(5, folder, form)  # which expects one line on stderr
+                    for text in (outcome.stdout, outcome.stderr):
+                        self.assertNotRegex(text, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+                        self.assertNotRegex(text, r"(?m)^ckptsim: all right")
+                    self.assertIn(shown, outcome.stderr)
+                    if folder == copy or form != "--csv":  # a table alone names the checkpoints, not their files
+                        self.assertIn(shown, outcome.stdout)
+            self.assertEqual(self.finding(folder)["file"], name)
+        for processes in (None, 2):
+            self.refused(3, "verify", self.folder / f"none{name}", words=[shown], processes=processes)
+        reseal(checkpoint(target) / "manifest.json",
+               lambda text: text.replace("layer_000-model_00-model_states.pt", "layer_\u202e.pt", 1))
+        self.assertIn("layer_\\u{202e}.pt", self.finding(target)["message"])
 
     def test_a_folder_that_is_a_link(self):
         target = self.written()
@@ -324,6 +429,45 @@ class Processes(Verify):
         outcome = self.ckptsim("verify", self.folder / "none", processes=3)
         self.assertEqual(outcome.code, 3)
         self.assertEqual(len(outcome.messages()), 1, outcome.stderr)
+
+
+class Interrupted(Verify):
+    def told_to_end(self, number, processes=None, rank=0):
+        """Verifies with reads of a second each, and tells one process to end once some were begun."""
+        target = self.written(checkpoints=2)
+        slow = ["strace", "-ff", "-qq", "-o", str(self.folder / "reads"), "-e", "trace=pread64", "-e",
+                "inject=pread64:delay_enter=1000000"]
+        for path in target.rglob("*.pt"):  # of nothing else, libraries for example
+            slow += ["-P", str(path)]
+        script = f'echo $$ > {self.folder}/pid${{OMPI_COMM_WORLD_RANK:-0}}; exec "$@"'
+        command = [*(mpirun(processes) if processes else []), *slow, "sh", "-c", script, "ckptsim", BINARY, "verify",
+                   str(target), "--backend", "direct", "--progress", "none"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+                              start_new_session=True) as process:
+            try:
+                while sum(log.read_text().count("pread64") for log in self.folder.glob("reads.*")) < 4:
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                os.kill(int((self.folder / f"pid{rank}").read_text()), number)
+                stdout, stderr = process.communicate(timeout=60)
+            finally:
+                if process.poll() is None:  # the test has failed
+                    os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertEqual(stdout, "")
+        self.assertEqual([line for line in stderr.splitlines() if line.startswith("ckptsim: ")],
+                         [f"ckptsim: interrupted by {number.name}; 0 of 2 checkpoints had been verified"])
+
+    def test_a_signal_ends_it_within_a_block(self):
+        self.told_to_end(signal.SIGINT)
+
+    def test_a_signal_to_any_process_ends_all(self):
+        for rank in (0, 2):
+            with self.subTest(rank):
+                for log in self.folder.glob("reads.*"):
+                    log.unlink()
+                shutil.rmtree(self.folder / "results", ignore_errors=True)
+                self.told_to_end(signal.SIGTERM, processes=3, rank=rank)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import collections
 import json
 import pathlib
 import pickle
+import platform
+import signal
 import struct
 import subprocess
 import sys
@@ -31,6 +33,52 @@ def run_the_program(program, folder):
             subprocess.run([program, "run", target / "run.json", "--target", target, "--output", target / "results",
                             "--no-progress"], check=True, stdout=subprocess.DEVNULL)
             yield target
+
+
+def write_config(folder, **checkpoint):
+    path = folder / "run.json"
+    path.write_text(json.dumps({"name": "seed", "model": TINY, "storage": {"backend": "buffered"},
+                                "checkpoint": {"passes": 1, "checkpoints_per_pass": 2, **checkpoint}}))
+    return path
+
+
+def results_of_runs(program, folder):
+    """Folders with a journal and a result, by what became of the run."""
+    def run(name, *more, prefix=(), code=0, stop_after=None, **checkpoint):
+        place = folder / name
+        place.mkdir(exist_ok=True)
+        command = [*prefix, program, "run", write_config(place, **checkpoint), "--target", place, "--output",
+                   place / "results", "--progress", "plain", *more]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            if stop_after is not None:
+                while stop_after not in process.stderr.readline():
+                    assert process.poll() is None
+                process.send_signal(signal.SIGINT)
+            process.stderr.read()
+        assert process.returncode == code, (name, process.returncode)
+        return next(place.glob("results/*"))
+
+    delete = {"passes": 2, "checkpoints_per_pass": 1, "warmup_passes": 1, "between_passes": "delete"}
+    yield "complete", run("complete", "--profile", **delete)
+    yield "loads", run("loads", load="each")
+    yield "interrupted", run("interrupted", stop_after=" done", code=130, pause_seconds=600)
+    # Told to end in the pause before its second checkpoint.
+    redone = {"passes": 2, "checkpoints_per_pass": 1, "load": "end", "pause_seconds": 1}
+    run("resumed", stop_after=" done", code=130, **redone)
+    yield "resumed", run("resumed", "--resume", next((folder / "resumed").glob("results/*")), **redone)
+    second = folder / "failed" / "ckptsim" / "seed" / "checkpoint_02" / "mp_rank_00_model_states.pt"
+    fails = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", second, "-e", "trace=pwrite64", "-e",
+             "inject=pwrite64:error=EIO"]
+    yield "failed", run("failed", prefix=fails, code=4)
+    yield "null", run("null", "--set", "storage.backend=null")
+
+
+def of_anywhere(text, program, folder):
+    """Without what is this machine's."""
+    for word, other in ((str(folder), "/mnt/nvme0"), (str(program), "ckptsim"), (f'"{platform.node()}"', '"node1"'),
+                        (platform.release(), "6.1.0")):
+        text = text.replace(word, other)
+    return text.encode()
 
 
 def archives_of_torch(folder):
@@ -103,6 +151,13 @@ def main(program, folder):
             with zipfile.ZipFile(path) as opened:
                 record = next(item for item in opened.namelist() if item.endswith("/data.pkl"))
                 keep("pickle", f"{name}-data.pkl", opened.read(record))
+        for name, result in results_of_runs(program, scratch):
+            lines = of_anywhere((result / "journal.jsonl").read_text(), program, scratch)
+            keep("journal", name, lines)
+            keep("journal", f"{name}-torn", lines[:-20])
+            # Without the blanks, which libFuzzer would spend its time on.
+            text = json.dumps(json.loads((result / "result.json").read_text()), separators=(",", ":"))
+            keep("result", name, of_anywhere(text, program, scratch))
     keep("pickle", "plain", pickle.dumps({"a": 1, "b": {"c": "text", "d": True}, 5: -(2**40)}, protocol=2))
     for name, content in configurations():
         keep("run_config", name, content)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh [SECONDS [NAME...]]: builds the libFuzzer programs (preset `fuzz`) and runs each, or those that are named, for so
-# many seconds (20), as many at once as there are cores. Fails where one meets a crash, a leak, an input of more than
+# many seconds (15), as many at once as there are cores. Fails where one meets a crash, a leak, an input of more than
 # five seconds, or memory beyond what its size allows; says where the input is. What is found on the way stays in
 # build/fuzz/corpus and is the next run's beginning.
 #
@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-declare -A dictionary=([archive]=zip [manifest]=json [model_file]=json [pickle]=pickle [run_config]=json [zip]=zip)
+declare -A dictionary=([archive]=zip [journal]=json [manifest]=json [model_file]=json [pickle]=pickle [result]=json [run_config]=json [zip]=zip)
 programs=build/fuzz/tests/fuzz
 limits=(-timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=256 -max_len=16384)
 
@@ -40,7 +40,14 @@ if [ "${1-}" = --keep ]; then
   for name in "${!dictionary[@]}"; do
     kept="tests/fuzz/corpus/$name"
     mkdir -p "$kept.new" "$kept" "build/fuzz/corpus/$name"
-    "$programs/fuzz_$name" -set_cover_merge=1 "${limits[@]}" -max_len=8192 "$kept.new" "$seeds/$name" "$kept" "build/fuzz/corpus/$name" \
+    from=("$seeds/$name" "$kept" "build/fuzz/corpus/$name")
+    longest=8192
+    # Of kilobytes each: what was made of the seeds would be a megabyte, and begins from them again anyway.
+    if [[ $name == journal || $name == result ]]; then
+      from=("$seeds/$name" "$kept")
+      longest=16384
+    fi
+    "$programs/fuzz_$name" -set_cover_merge=1 "${limits[@]}" -max_len="$longest" "$kept.new" "${from[@]}" \
       </dev/null >"build/fuzz/keep-$name.log" 2>&1 || { tail -n 60 "build/fuzz/keep-$name.log"; exit 1; }
     rm -rf "$kept"
     mv "$kept.new" "$kept"
@@ -49,7 +56,7 @@ if [ "${1-}" = --keep ]; then
   exit
 fi
 
-seconds="${1:-20}"
+seconds="${1:-15}"
 names=("${@:2}")
 [ ${#names[@]} -gt 0 ] || mapfile -t names < <(printf '%s\n' "${!dictionary[@]}" | sort)
 build

@@ -56,6 +56,19 @@ TEST(LoadTables, AReportSaysWhatCameOutOfMemoryAndWhoseFilesWereRead) {
   EXPECT_THAT(text, HasSubstr("up to 25.0 % of their bytes"));
 }
 
+TEST(LoadTables, AReportSaysThatThePageCacheCouldNotBeLookedInto) {
+  RunResult run = testing::example_run_with_loads();
+  for (const bool through_page_cache : {false, true}) {
+    std::vector<RankLoad> ranks = run.passes.back().checkpoints[1].load->ranks;
+    ranks[0].cached_bytes_before.reset();
+    run.passes.back().checkpoints[1].load = summarise_load(std::move(ranks), 0, through_page_cache);
+    EXPECT_EQ(load_table(run).rows.back().back(), "unknown");
+    const std::string text = run_report(run, TableFormat::kText);
+    EXPECT_THAT(text, HasSubstr("in the page cache is not known"));
+    EXPECT_EQ(text.find("PERHAPS LOADED FROM CACHE") != std::string::npos, through_page_cache);
+  }
+}
+
 TEST(LoadTables, TheCsvHasTheStragglersPhasesAndNothingWhereNothingWasRead) {
   const std::string csv = checkpoints_csv(testing::example_run_with_loads());
   EXPECT_THAT(csv, HasSubstr(",load_duration_s,load_throughput_gb_per_s,load_straggler_rank,load_skew,"

@@ -36,7 +36,7 @@ class ProgressLineTest : public ::testing::Test {
 
 TEST_F(ProgressLineTest, SaysWhenItReadsBackAndCountsThatTimeToo) {
   ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
-  line.begin_run(2, 10'000'000'000, 2);
+  line.begin_run(2, 10'000'000'000, 2, 0, 0);
   line.begin_checkpoint(1, false, 1);
   clock_.now_ = seconds{5};
   line.end_checkpoint();
@@ -48,9 +48,35 @@ TEST_F(ProgressLineTest, SaysWhenItReadsBackAndCountsThatTimeToo) {
       << text();
 }
 
+TEST_F(ProgressLineTest, SaysThatItRemovesAndClearsThatWhenItEnds) {
+  {
+    ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
+    line.begin_removal("the earlier run");
+    EXPECT_EQ(text(), "\rremoving the earlier run\x1b[K");
+  }
+  EXPECT_EQ(text(), "\rremoving the earlier run\x1b[K\r\x1b[K");
+}
+
+TEST_F(ProgressLineTest, HasALineForARemovalToo) {
+  ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
+  line.begin_removal("the earlier run");
+  EXPECT_EQ(text(), "ckptsim: removing the earlier run\n");
+}
+
+TEST_F(ProgressLineTest, AResumedRunCountsAllAndReckonsWithItsOwnTime) {
+  ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
+  line.begin_run(6, 10'000'000'000, 0, 2, 0);
+  line.begin_checkpoint(1, false, 3);
+  clock_.now_ = seconds{5};
+  line.written(5'000'000'000);
+  EXPECT_NE(text().find("pass 1, checkpoint 3 (3/6): 5.00 of 10.00 GB, 1.00 GB/s, 0:35 left"),
+            std::string::npos)
+      << text();
+}
+
 TEST_F(ProgressLineTest, HasALineForEachLoadToo) {
   ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
-  line.begin_run(1, 1, 1);
+  line.begin_run(1, 1, 1, 0, 0);
   line.begin_checkpoint(1, false, 1);
   line.end_checkpoint();
   line.begin_load(1, false, 1);
@@ -63,7 +89,7 @@ TEST_F(ProgressLineTest, HasALineForEachLoadToo) {
 
 TEST_F(ProgressLineTest, ShowsPassCheckpointBytesRateAndTimeLeft) {
   ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
-  line.begin_run(4, 10'000'000'000, 0);
+  line.begin_run(4, 10'000'000'000, 0, 0, 0);
   line.begin_checkpoint(1, false, 1);
   clock_.now_ = seconds{2};
   line.written(5'000'000'000);
@@ -74,7 +100,7 @@ TEST_F(ProgressLineTest, ShowsPassCheckpointBytesRateAndTimeLeft) {
 
 TEST_F(ProgressLineTest, CountsPausesInTheTimeLeft) {
   ProgressLine line(ProgressStyle::kLine, file_.get(), clock_);
-  line.begin_run(2, 10'000'000'000, 0);
+  line.begin_run(2, 10'000'000'000, 0, 0, 0);
   line.begin_checkpoint(1, false, 1);
   clock_.now_ = seconds{10};  // five of them after the checkpoint
   line.end_checkpoint();
@@ -85,7 +111,7 @@ TEST_F(ProgressLineTest, CountsPausesInTheTimeLeft) {
 TEST_F(ProgressLineTest, PlainIsALineACheckpoint) {
   ProgressLine line(ProgressStyle::kPlain, file_.get(), clock_);
   EXPECT_FALSE(line.wanted());
-  line.begin_run(2, 1, 0);
+  line.begin_run(2, 1, 0, 0, 0);
   line.begin_checkpoint(1, true, 1);
   clock_.now_ = seconds{65};
   line.end_checkpoint();
@@ -95,7 +121,7 @@ TEST_F(ProgressLineTest, PlainIsALineACheckpoint) {
 
 TEST_F(ProgressLineTest, NoneIsSilent) {
   ProgressLine line(ProgressStyle::kNone, file_.get(), clock_);
-  line.begin_run(1, 1, 0);
+  line.begin_run(1, 1, 0, 0, 0);
   line.begin_checkpoint(1, false, 1);
   line.written(1);
   line.end_checkpoint();

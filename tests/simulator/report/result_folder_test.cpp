@@ -74,7 +74,7 @@ TEST_F(ResultFolderTest, AnInterruptedRunHasTheResultOfWhatIsInItsJournal) {
   pass = run.passes[1];
   pass.checkpoints.resize(1);
   folder.checkpoint(pass);
-  folder.interrupted("interrupted by SIGTERM");
+  EXPECT_EQ(folder.interrupted("interrupted by SIGTERM"), 3U) << "checkpoints";
 
   RunResult expected = run;
   expected.status = "interrupted";
@@ -87,7 +87,7 @@ TEST_F(ResultFolderTest, AnInterruptedRunHasTheResultOfWhatIsInItsJournal) {
 TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
   const RunResult run = testing::example_run();
   ResultFolder early(output_);
-  early.interrupted("interrupted by SIGINT");
+  EXPECT_EQ(early.interrupted("interrupted by SIGINT"), std::nullopt);
   EXPECT_TRUE(fs::is_empty(output_));
   early.begin(run);
   EXPECT_TRUE(fs::exists(early.path() / "result.json"));
@@ -95,7 +95,7 @@ TEST_F(ResultFolderTest, AnInterruptionThatComesTooEarlyOrTooLateLosesNothing) {
   ResultFolder late(output_);
   late.begin(run);
   late.end(run);
-  late.interrupted("interrupted by SIGINT");
+  EXPECT_EQ(late.interrupted("interrupted by SIGINT"), std::nullopt);
   EXPECT_EQ(text_of(late.path() / "result.json"), result_json(run));
 }
 
@@ -145,7 +145,25 @@ TEST_F(ResultFolderTest, AnOutputThatIsAFileIsRefusedByName) {
 
 TEST_F(ResultFolderTest, CsvPhasesAddUpToTheDuration) {
   const std::string csv = checkpoints_csv(testing::example_run());
-  EXPECT_NE(csv.find("1,false,1,0.400000000,10.000000,3800000000,4000000000,1,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("1,false,1,false,0.400000000,10.000000,3800000000,4000000000,1,"), std::string::npos)
+      << csv;
+}
+
+TEST_F(ResultFolderTest, CsvSaysWhatWasRedoneAndHowLongRanksWaitedForAProcessor) {
+  RunResult run = testing::example_run();
+  CheckpointResult& checkpoint = run.passes[0].checkpoints[0];
+  checkpoint.redone = true;
+  checkpoint.save.cpu_wait_share = 0.25;
+  run.passes[0].checkpoints[1].save.cpu_wait_share.reset();
+  const std::string csv = checkpoints_csv(run);
+  EXPECT_EQ(csv.rfind("pass,warmup,checkpoint,redone,duration_s,throughput_gb_per_s,payload_bytes,file_bytes,"
+                      "straggler_rank,skew,idle_share,cpu_wait_share,bound_by,create_s,",
+                      0),
+            0U)
+      << csv;
+  EXPECT_NE(csv.find("\n1,true,1,true,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",0.250000,drive,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",0.000000,,drive,"), std::string::npos) << "unknown is empty: " << csv;
 }
 
 }  // namespace

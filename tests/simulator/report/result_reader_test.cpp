@@ -205,6 +205,9 @@ TEST(JournalReader, LinesStandInTheirOrderOrAreRefusedByNumber) {
   refused(journal_of(run) + line(0, 0), "more checkpoints");
   const std::string load = journal_load(1, true, 2, *run.passes[3].checkpoints[0].load) + "\n";
   refused(header + line(0, 0) + load, "read back");
+  CheckpointResult with_load = run.passes[0].checkpoints[0];
+  with_load.load = run.passes[3].checkpoints[0].load;
+  refused(header + journal_checkpoint(with_load) + "\n", "line of its own");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -35,6 +36,48 @@ TEST(RunTables, ASingleCheckpointHasNoDeviation) {
   EXPECT_EQ(pass_table(run).rows[1][3], "-");
 }
 
+TEST(RunTables, APassOfRedoneCheckpointsThatWereReadBackHasACellForEachColumn) {
+  RunResult run = testing::example_run_with_loads();
+  for (CheckpointResult& checkpoint : run.passes.back().checkpoints)
+    checkpoint.redone = true;
+  summarise_pass(run.passes.back());
+  const Table table = pass_table(run);
+  for (const auto& row : table.rows)
+    EXPECT_EQ(row.size(), table.columns.size());
+  EXPECT_EQ(table.rows.back()[1], "0");
+  EXPECT_EQ(table.rows.back()[8], "0.250") << "loads of redone checkpoints count";
+}
+
+TEST(RunTables, SumsOfFiguresThatAreTooLargeForAnIntegerAreNotNegative) {
+  RunResult run = testing::example_run_with_loads();
+  for (CheckpointResult& checkpoint : run.passes.back().checkpoints) {
+    checkpoint.save.duration_ns = INT64_MAX;
+    checkpoint.load->duration_ns = INT64_MAX;
+    for (RankSave& rank : checkpoint.save.ranks) {
+      rank.duration_ns = INT64_MAX;
+      rank.phase_ns.fill(INT64_MAX / 4);
+      rank.profile = RankProfile{INT64_MAX / 4, INT64_MAX / 4, INT64_MAX / 4, INT64_MAX / 4};
+    }
+    for (RankLoad& rank : checkpoint.load->ranks) {
+      rank.duration_ns = INT64_MAX;
+      rank.phase_ns.fill(INT64_MAX / 2);
+    }
+  }
+  summarise_pass(run.passes.back());
+  EXPECT_GT(run.passes.back().throughput_gb_per_s, 0);
+  EXPECT_GT(run.passes.back().load->throughput_gb_per_s, 0);
+  EXPECT_EQ(checkpoint_table(run).rows.back()[7], "25.0");
+  EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("-25.0")));
+  EXPECT_EQ(profile_table(run).rows.back()[1], "25.0");
+}
+
+TEST(RunTables, WhatAStoredResultSaysCannotMoveTheTerminalsCursor) {
+  RunResult run = testing::example_run();
+  run.environment.targets[0].path = "/mnt/\x1b[2J";
+  run.passes[0].checkpoints[0].save.bound_words = "\x1b]0;title\a";
+  EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("\x1b")));
+}
+
 TEST(RunTables, ACheckpointTableNamesTheStraggler) {
   const Table table = checkpoint_table(testing::example_run());
   ASSERT_EQ(table.rows.size(), 8U);
@@ -54,6 +97,18 @@ TEST(RunTables, EveryReportNamesModelTrainingStateAndLayoutAndSaysScaled) {
   }
   run.config.scale = 1;
   EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("SCALED")));
+}
+
+TEST(RunTables, SayWhatWasRemovedOfAnEarlierRunAndHowLongItTook) {
+  RunResult run = testing::example_run();
+  EXPECT_THAT(run_report(run, TableFormat::kText), ::testing::Not(HasSubstr("earlier run")));
+  TargetEnvironment& target = run.environment.targets[0];
+  target.earlier_files_removed = 520;
+  target.earlier_bytes = 6'500'000'000;
+  target.earlier_removal_ns = 5'670'000'000;
+  EXPECT_THAT(run_report(run, TableFormat::kText),
+              HasSubstr("An earlier run of this name was removed from /mnt/nvme0 on node1 first: 520 files "
+                        "(6.50 GB) in 5.67 s.\n"));
 }
 
 TEST(RunTables, SayWhatTheTensorsHoldWhereItIsNotTheDefault) {

@@ -24,6 +24,15 @@ TEST(Interruption, TheFirstSignalIsTheOneThatCounts) {
   EXPECT_EQ(interruption.failure()->message, "interrupted by SIGTERM");
 }
 
+TEST(Interruption, UnderALauncherSigtermNeedNotBeAnybodysWish) {
+  EXPECT_EQ(interruption_words(SIGTERM, false), "interrupted by SIGTERM");
+  EXPECT_EQ(
+      interruption_words(SIGTERM, true),
+      "interrupted by SIGTERM, which mpirun sends when it is stopped and when one of its processes ends; "
+      "its own message says which");
+  EXPECT_EQ(interruption_words(SIGINT, true), "interrupted by SIGINT");
+}
+
 TEST(Interruption, WhoWaitsIsWokenAtOnceOrNeverAsked) {
   Interruption interruption;
   EXPECT_FALSE(interruption.wait_for(nanoseconds(0)));
@@ -53,6 +62,22 @@ TEST(Interruption, IsAgreedOnAsAFailureOfAllProcesses) {
     EXPECT_EQ(failure.code(), ExitCode::kInterrupted);
     EXPECT_STREQ(failure.what(), "interrupted by SIGHUP");
   }
+}
+
+TEST(Interruption, WorkInStepsIsLeftAtTheNextLook) {
+  const auto alone = make_serial_communicator();
+  Interruption interruption;
+  int steps = 0;
+  const auto three_steps = [&](const Look& look) {
+    for (int step = 0; step < 3; ++step) {
+      look();
+      if (++steps == 5) interruption.ask(SIGTERM);
+    }
+  };
+  together_until_asked(*alone, interruption, ExitCode::kInputOutput, three_steps);
+  EXPECT_EQ(steps, 3);
+  EXPECT_THROW(together_until_asked(*alone, interruption, ExitCode::kInputOutput, three_steps), RunFailure);
+  EXPECT_EQ(steps, 5);
 }
 
 }  // namespace

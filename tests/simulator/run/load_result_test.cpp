@@ -48,6 +48,16 @@ TEST(LoadResult, SaysHowMuchAPageCacheHeldAndWhetherItWasAsked) {
   EXPECT_EQ(past.cached_bytes_before, 500U);
 }
 
+TEST(LoadResult, WhatOneRankDoesNotKnowOfThePageCacheNobodyKnows) {
+  std::vector<RankLoad> ranks = {rank_load(0, 100, 1000), rank_load(1, 100, 1000), rank_load(2, 100, 1000)};
+  ranks[1].cached_bytes_before.reset();
+  const LoadResult through = summarise_load(ranks, 100, true);
+  EXPECT_FALSE(through.cached_bytes_before.has_value());
+  EXPECT_FALSE(through.cached_share.has_value());
+  EXPECT_TRUE(through.from_cache) << "nobody can say that it was not";
+  EXPECT_FALSE(summarise_load(ranks, 100, false).from_cache);
+}
+
 TEST(LoadResult, APassAveragesTheLoadsThatItHas) {
   PassResult pass;
   pass.checkpoints.resize(3);
@@ -88,11 +98,21 @@ TEST(RankLoadText, ComesBackWhole) {
   EXPECT_EQ(rank_load_to_text(rank_load_from_text(rank_load_to_text(load))), rank_load_to_text(load));
 }
 
+TEST(RankLoadText, CarriesThatACountIsNotKnown) {
+  RankLoad load = rank_load(1, 2, 3);
+  load.cached_bytes_before.reset();
+  const RankLoad came = rank_load_from_text(rank_load_to_text(load));
+  EXPECT_FALSE(came.cached_bytes_before.has_value());
+  EXPECT_EQ(came.duration_ns, 2);
+}
+
 TEST(RankLoadText, RefusesWhatIsCutShortOrTooLong) {
   const std::string whole = rank_load_to_text(rank_load(0, 1, 2));
   EXPECT_THROW((void)rank_load_from_text(whole.substr(0, whole.rfind(' '))), std::invalid_argument);
   EXPECT_THROW((void)rank_load_from_text(whole + " 1"), std::invalid_argument);
   EXPECT_THROW((void)rank_load_from_text(""), std::invalid_argument);
+  EXPECT_THROW((void)rank_load_from_text("node-12 7 3 1 2 4 5 many 8 9 10 11 12 13 14 -1 15 16 17 18"),
+               std::invalid_argument);
 }
 
 }  // namespace

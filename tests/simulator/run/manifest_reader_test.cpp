@@ -155,11 +155,32 @@ std::vector<Broken> broken_heads() {
 
 std::vector<Broken> broken_file_names() {
   std::vector<Broken> all;
-  for (const char* const name :
-       {"../x.pt",  "../../x",       "/etc/passwd",    "/x.pt",   "",          ".",
-        "..",       ".pt",           ".hidden.pt",     "x",       "x.pt/",     "a//b.pt",
-        "a/b/c.pt", "./a.pt",        "../a.pt",        ".a/b.pt", "a/../b.pt", "a/.b.pt",
-        "a\\b.pt",  "manifest.json", "a/manifest.json"}) {
+  for (const char* const name : {"../x.pt",
+                                 "../../x",
+                                 "/etc/passwd",
+                                 "/x.pt",
+                                 "",
+                                 ".",
+                                 "..",
+                                 ".pt",
+                                 ".hidden.pt",
+                                 "x",
+                                 "x.pt/",
+                                 "a//b.pt",
+                                 "a/b/c.pt",
+                                 "./a.pt",
+                                 "../a.pt",
+                                 ".a/b.pt",
+                                 "a/../b.pt",
+                                 "a/.b.pt",
+                                 "a\\b.pt",
+                                 "manifest.json",
+                                 "a/manifest.json",
+                                 "a\x1b[31m.pt",
+                                 "a\n.pt",
+                                 "a\x7f.pt",
+                                 "a\u009b.pt",
+                                 "a\u202e.pt"}) {
     all.push_back({[name](Json& m) { file(m)["name"] = name; }, "files[0].name is "});
   }
   return all;

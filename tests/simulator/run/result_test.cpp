@@ -34,6 +34,14 @@ TEST(SummariseSave, TheSlowestRankIsTheDuration) {
   EXPECT_EQ(save.bound, Bound::kDrive);
 }
 
+TEST(SummariseSave, NoRankWaitsForAProcessorLongerThanItsCheckpointTook) {
+  RankSave starved = rank_save(0, 100, 0);
+  starved.cpu_wait_ns = 108;
+  const SaveResult save = summarise_save({starved, rank_save(1, 100, 0)}, 100, Sink::kNowhere);
+  EXPECT_DOUBLE_EQ(save.cpu_wait_share.value_or(0), 0.5);
+  EXPECT_EQ(save.ranks[0].cpu_wait_ns, 100);
+}
+
 TEST(SummariseSave, MoreThanFivePercentIdleOverAllRanksIsGeneratorBound) {
   EXPECT_FALSE(
       summarise_save({rank_save(0, 100, 0, 10), rank_save(1, 100, 0, 0)}, 100, Sink::kDrive).generator_bound);

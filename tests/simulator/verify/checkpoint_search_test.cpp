@@ -60,6 +60,21 @@ TEST(CheckpointSearch, RefusesWhatHoldsNone) {
   EXPECT_THAT(refusal(folder.path()), HasSubstr("holds no checkpoint")) << "not marked";
 }
 
+TEST(CheckpointSearch, RefusesADamagedMarkerAsARunDoesAndStillReachesWhatIsBelow) {
+  const SmallCheckpoint checkpoint;
+  const fs::path marker = checkpoint.target() / "ckptsim" / ".ckptsim-directory";
+  std::string text = test::read_file(marker);
+  text[5] ^= 1;
+  test::write_text(marker, text);
+  for (const fs::path& folder : {checkpoint.target(), checkpoint.target() / "ckptsim"})
+    EXPECT_THAT(refusal(folder), HasSubstr("is not the marker that this version writes"));
+  EXPECT_EQ(found_in(checkpoint.folder().parent_path()).size(), 1U);
+  EXPECT_EQ(found_in(checkpoint.folder()).size(), 1U);
+  fs::remove(marker);
+  fs::create_symlink("elsewhere", marker);
+  EXPECT_THAT(refusal(checkpoint.target()), HasSubstr("is a link"));
+}
+
 TEST(CheckpointSearch, RefusesLinksAtEveryLevelBelowTheNamedFolder) {
   const SmallCheckpoint checkpoint;
   const test::TemporaryFolder other;

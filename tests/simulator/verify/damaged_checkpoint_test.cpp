@@ -325,25 +325,13 @@ TEST(LyingManifests, OfAnotherCheckpointOrRunAreFound) {
 TEST(ExitCodes, TellBytesThatAreWrongFromThoseThatCannotBeRead) {
   VerifyResult result;
   result.checkpoints.resize(2);
+  EXPECT_EQ(result.exit_code(), ExitCode::kUnsuitable) << "neither is complete";
+  result.checkpoints[1].complete = true;
   EXPECT_EQ(result.exit_code(), ExitCode::kDone);
   result.checkpoints[1].findings.push_back({.kind = "read_error", .file = "a.pt"});
   EXPECT_EQ(result.exit_code(), ExitCode::kInputOutput);
   result.checkpoints[0].findings.push_back({.kind = "missing", .file = "b.pt"});
   EXPECT_EQ(result.exit_code(), ExitCode::kVerification);
-}
-
-TEST(Parts, ThatAreElsewhereAreNamed) {
-  const SmallCheckpoint first({}, {.part = 1, .parts = 2});
-  const SmallCheckpoint second({}, {.part = 2, .parts = 2});
-  EXPECT_THAT(first.verified().missing_parts,
-              ::testing::ElementsAre("small, pass 1, checkpoint 1: part 2 of 2"));
-  const auto communicator = make_serial_communicator();
-  Progress progress;
-  const VerifyResult both = verify(
-      *communicator, {.folders = {first.target().string(), second.target().string()}, .backend = "buffered"},
-      progress);
-  EXPECT_THAT(both.missing_parts, ::testing::IsEmpty());
-  EXPECT_EQ(both.checkpoints.size(), 2U);
 }
 
 }  // namespace

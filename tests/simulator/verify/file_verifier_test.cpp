@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -32,6 +33,12 @@ class ContraryTarget final : public storage::Target {
 
   [[nodiscard]] storage::TargetFacts facts() const override { return {"contrary", false, false, ""}; }
   void refuse_block(std::uint64_t offset) { unreadable_ = offset; }
+  // Asks when so many reads have come back.
+  void interrupt_after(std::size_t reads, Interruption& interruption) {
+    interrupting_read_ = reads;
+    interruption_ = &interruption;
+  }
+  [[nodiscard]] std::size_t reads_returned() const { return reads_returned_; }
 
  private:
   bool do_submit(Request& request, Completion& completion) override {
@@ -50,18 +57,22 @@ class ContraryTarget final : public storage::Target {
     if (in_flight_.empty()) return false;
     completion = std::move(in_flight_.back());
     in_flight_.pop_back();
+    if (++reads_returned_ == interrupting_read_) interruption_->ask(SIGTERM);
     return true;
   }
 
   std::string bytes_;
   std::optional<std::uint64_t> unreadable_;
   std::deque<Completion> in_flight_;
+  std::size_t reads_returned_ = 0;
+  std::size_t interrupting_read_ = 0;
+  Interruption* interruption_ = nullptr;
 };
 
 class FileVerifying : public ::testing::Test {
  protected:
   FileOutcome verify(ContraryTarget& target) {
-    FileVerifier verifier(target, folder_, manifest_, false, read_bytes_);
+    FileVerifier verifier(target, folder_, manifest_, false, read_bytes_, interruption_);
     return verifier.verify(manifest_.files[0], manifest_.files[0].file_bytes);
   }
 
@@ -73,6 +84,7 @@ class FileVerifying : public ::testing::Test {
       storage::Descriptor(open(checkpoint_.folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
       checkpoint_.folder()};
   std::atomic<std::uint64_t> read_bytes_{0};
+  Interruption interruption_;
 };
 
 TEST_F(FileVerifying, TakesBlocksInOrderWhateverOrderTheyComeBackIn) {
@@ -114,6 +126,42 @@ TEST_F(FileVerifying, ManyWrongBytesAreCountedAndTheFirstOnesShown) {
   EXPECT_EQ(outcome.wrong_bytes, 100U);
   EXPECT_EQ(outcome.findings.size() + outcome.more_ranges, 100U);
   EXPECT_LE(outcome.findings.size(), 8U);
+}
+
+TEST_F(FileVerifying, OnceAskedToEndItReadsNoFurtherAndLeavesNothingInFlight) {
+  ASSERT_GT(bytes_.size(), 4 * kBlock);
+  ContraryTarget target(clock_, bytes_);
+  target.interrupt_after(1, interruption_);
+  EXPECT_THAT(verify(target).findings, ::testing::IsEmpty());
+  EXPECT_LE(read_bytes_, kDepth * kBlock);
+  EXPECT_EQ(target.transfers_in_flight(), 0U);
+}
+
+TEST_F(FileVerifying, WhatDiffersIsReadAgainOnlyUntilItIsAskedToEnd) {
+  bytes_[5000] ^= 1;
+  ContraryTarget target(clock_, bytes_);
+  const std::size_t blocks = (bytes_.size() + kBlock - 1) / kBlock;
+  target.interrupt_after(blocks + 1, interruption_);
+  (void)verify(target);
+  EXPECT_TRUE(interruption_.asked());
+  EXPECT_LT(target.reads_returned(), 2 * blocks);
+  EXPECT_EQ(target.transfers_in_flight(), 0U);
+}
+
+TEST(Verify, SaysHowFarItHadComeWhenItWasAskedToEnd) {
+  const SmallCheckpoint checkpoint;
+  Interruption interruption;
+  interruption.ask(SIGINT);
+  const auto communicator = make_serial_communicator();
+  Progress progress;
+  try {
+    (void)simulator::verify(*communicator, {.folders = {checkpoint.target().string()}, .backend = "buffered"},
+                            progress, interruption);
+    FAIL() << "it went on";
+  } catch (const RunFailure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::kInterrupted);
+    EXPECT_STREQ(failure.what(), "interrupted by SIGINT; 0 of 1 checkpoints had been verified");
+  }
 }
 
 }  // namespace

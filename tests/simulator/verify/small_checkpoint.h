@@ -68,9 +68,10 @@ class SmallCheckpoint {
   [[nodiscard]] VerifyResult verified(std::size_t threads = 1) const {
     const auto communicator = make_serial_communicator();
     Progress progress;
+    Interruption interruption;
     return verify(*communicator,
-                  {.folders = {target_.path().string()}, .backend = "buffered", .threads = threads},
-                  progress);
+                  {.folders = {target_.path().string()}, .backend = "buffered", .threads = threads}, progress,
+                  interruption);
   }
 
  private:

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 #include "storage/drive/direct_io_probe.h"
+#include "tests/storage/support/child.h"
 #include "tests/storage/support/temporary_folder.h"
 
 namespace ckptsim::storage {
@@ -38,6 +40,26 @@ TEST(DirectReadProbe, SaysWhyWhereItCannotBe) {
   std::filesystem::remove(memory);
   EXPECT_EQ(facts.io_alignment, 0U);
   EXPECT_NE(facts.reason, "");
+}
+
+// The kernel calls every page of such a file resident; the file system's own word is then what there is.
+TEST(DirectReadProbeDeathTest, DoesNotBlameTheFileSystemWhereThePageCacheIsNotShown) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const test::TemporaryFolder folder;
+  test::write_text(folder / "file", std::string(10000, 'x'));
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod((folder / "file").c_str(), 0644), 0);
+  const DirectReadFacts own = probe_direct_read(folder / "file");
+  EXPECT_TRUE(own.cache_seen);
+  if (!prove_direct_io(folder.path()).statx_reported) GTEST_SKIP() << "this file system does not say";
+  test::expect_in_child([&]() -> std::string {
+    constexpr uid_t nobody = 65534;
+    if (chdir(folder.path().c_str()) != 0) return "could not enter the folder";  // folders above may be closed
+    if (setresuid(nobody, nobody, nobody) != 0) return "could not become nobody";
+    const DirectReadFacts facts = probe_direct_read("file");
+    if (facts.io_alignment != own.io_alignment) return "another alignment: " + facts.reason;
+    return facts.cache_seen ? "looked into what is not shown" : "";
+  });
 }
 
 TEST(DirectReadProbe, FollowsNoLinkAndWaitsForNoFifo) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -59,9 +60,30 @@ TEST(PageCacheDeathTest, CountsWithMincoreWhereCachestatIsMissingOrForbidden) {
     test::expect_in_child([&]() -> std::string {
       if (!test::forbid_system_call(kCachestatCall, error)) return "no filter could be set";
       const auto pages = count_cached_pages(open_to_read(folder / "file").get());
-      return pages == 2 ? "" : "counted " + std::to_string(pages);
+      return pages == 2U ? "" : "counted " + std::to_string(pages.value_or(0));
     });
   }
+}
+
+// Both calls answer only to the owner of a file and to who may write it; mincore says "resident" to others.
+TEST(PageCacheDeathTest, DoesNotKnowOfAFileThatIsAnotherUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const test::TemporaryFolder folder;
+  test::write_text(folder / "file", std::string(2 * page_bytes(), 'x'));
+  test::write_text(folder / "writable", std::string(2 * page_bytes(), 'x'));
+  ASSERT_EQ(chmod((folder / "file").c_str(), 0644), 0);
+  ASSERT_EQ(chmod((folder / "writable").c_str(), 0666), 0);
+  const Descriptor file = open_to_read(folder / "file");
+  const Descriptor writable = open_to_read(folder / "writable");
+  test::expect_in_child([&]() -> std::string {
+    constexpr uid_t nobody = 65534;
+    if (setresuid(nobody, nobody, nobody) != 0) return "could not become nobody";
+    if (count_cached_pages_by_mincore(file.get())) return "mincore's answer was taken";
+    if (count_cached_pages_by_mincore(writable.get()) != 2U) return "who may write it is told";
+    if (count_cached_pages(writable.get()) != 2U) return "who may write it is told";
+    if (!test::forbid_system_call(kCachestatCall, ENOSYS)) return "no filter could be set";
+    return count_cached_pages(file.get()) ? "cachestat's absence was no reason" : "";
+  });
 }
 
 TEST(PageCache, SaysWhatTheSystemSays) {

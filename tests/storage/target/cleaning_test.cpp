@@ -87,15 +87,17 @@ TEST_F(Clean, SaysWhatItRemovedAndWhatItWould) {
 }
 
 TEST_F(Clean, RemovesOneRunOrOneCheckpointAndLeavesTheRest) {
-  EXPECT_EQ(clean_at("ckptsim/one/checkpoint_02").runs.at(0).contents.files, 3U);
+  const CleanedRun kept = clean_at("ckptsim/one/checkpoint_02").runs.at(0);
+  EXPECT_EQ(kept.contents.files, 3U);
+  EXPECT_FALSE(kept.whole);
   EXPECT_FALSE(fs::exists(target_ / "ckptsim/one/checkpoint_02"));
   EXPECT_TRUE(fs::exists(target_ / "ckptsim/one/checkpoint_01/manifest.json"));
-  EXPECT_EQ(clean_at("ckptsim/one/checkpoint_01").runs.size(), 1U);
+  EXPECT_TRUE(clean_at("ckptsim/one/checkpoint_01").runs.at(0).whole);
   EXPECT_FALSE(fs::exists(target_ / "ckptsim/one")) << "a run without checkpoints";
   EXPECT_EQ(clean_at("ckptsim/two").runs.at(0).contents.checkpoints, 2U);
   EXPECT_EQ(everything(), (std::set<fs::path>{"ckptsim", "ckptsim/.ckptsim-directory", "ckptsim/.lock",
                                               "lost+found", "notes.txt"}));
-  EXPECT_TRUE(clean({target_.path(), "one", ""}).runs.empty());
+  EXPECT_THROW((void)clean({target_.path(), "one", ""}), UnsuitableTarget);
 }
 
 TEST_F(Clean, RemovesNothingWhereAnythingForeignIs) {
@@ -159,8 +161,19 @@ TEST_F(Clean, RefusesWhileARunHoldsTheTarget) {
   const std::set<fs::path> before = everything();
   EXPECT_THAT(refusal_at(""), HasSubstr("another run"));
   EXPECT_THAT(refusal_at("ckptsim/one"), HasSubstr("another run"));
-  EXPECT_NO_THROW((void)survey_cleaning(cleaning_scope(target_.path())));
+  EXPECT_THROW((void)survey_cleaning(cleaning_scope(target_.path())), UnsuitableTarget);
   EXPECT_EQ(everything(), before);
+}
+
+TEST_F(Clean, NamesTheRunsThereAreWhereOneIsAskedForThatIsNot) {
+  for (const auto& ask : {clean, survey_cleaning}) {
+    try {
+      (void)ask({target_.path(), "three", ""});
+      ADD_FAILURE() << "not refused";
+    } catch (const UnsuitableTarget& refusal) {
+      EXPECT_THAT(refusal.what(), HasSubstr("no run named three; it holds one, two"));
+    }
+  }
 }
 
 // The state between two steps of removing the marked folder itself.

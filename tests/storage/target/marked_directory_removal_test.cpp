@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -67,6 +68,20 @@ TEST_F(MarkedDirectoryRemoval, RemovesARunAndCountsItsFiles) {
   EXPECT_FALSE(fs::exists(run_));
   EXPECT_TRUE(fs::exists(target_ / "ckptsim/.ckptsim-directory"));
   EXPECT_EQ(directory_.remove_run("run"), 0U);
+}
+
+TEST_F(MarkedDirectoryRemoval, CanBeLeftBeforeAnyFileAndWhatIsLeftVouchesForNothing) {
+  const fs::path folder = make_checkpoint(1);
+  int asked = 0;
+  const auto leave_at_second = [&asked] {
+    if (++asked == 2) throw std::runtime_error("leave");
+  };
+  EXPECT_THROW(directory_.remove_run("run", leave_at_second), std::runtime_error);
+  EXPECT_FALSE(fs::exists(folder / "manifest.json"));
+  const Contents left = directory_.run_contents("run");
+  EXPECT_EQ(left.files, 2U);
+  EXPECT_EQ(directory_.remove_run("run"), 2U);
+  EXPECT_FALSE(fs::exists(run_));
 }
 
 TEST_F(MarkedDirectoryRemoval, LeavesOtherRunsAlone) {

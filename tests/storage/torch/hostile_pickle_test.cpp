@@ -123,10 +123,11 @@ TEST(HostilePickle, WordsOfARefusalAreShortAndPrintable) {
 TEST(HostilePickle, EveryOpcodeOverAndOver) {
   const std::string start = "}" + put(0) + integer(1) + put(1);
   for (int opcode = 0; opcode < 256; ++opcode) {
-    const std::string one(1, static_cast<char>(opcode));
-    (void)outcome(pickle(start + repeated(one, kMany)));
-    (void)outcome(pickle(start + repeated(get(0) + one, kMany)));
-    (void)outcome(pickle(start + repeated("(" + get(0) + get(1) + get(1) + one, kMany)));
+    for (const std::string& before : {std::string(), get(0), "(" + get(0) + get(1) + get(1)}) {
+      std::string piece = before;
+      piece.push_back(static_cast<char>(opcode));
+      (void)outcome(pickle(start + repeated(piece, kMany)));
+    }
   }
 }
 
