@@ -103,13 +103,20 @@ class ForeignThings(Safety):
 
     def all_refused(self, target, thing):
         """run, tune and clean stop with exit code 3 and leave all that the target holds as it is."""
-        before = foreign.record([target])
+        def held():  # of a lock file beside the marker it is the line alone that may be another
+            found = foreign.record([target])
+            lock = str(target / "ckptsim" / ".lock")
+            if thing != target:
+                found[lock] = found[lock][:2]
+            return found
+
+        before = held()
         for command in (["run", *SMALL8B, *FAST, *UNSYNCED, "--output", self.folder / "results", "--target", target],
                         [*TUNE, "--target", target], ["clean", target, "--dry-run"], ["clean", target]):
             outcome = self.ckptsim(*command)
             self.assertEqual(outcome.code, 3, (command, outcome.stderr))
             self.assertIn(str(thing), outcome.messages()[0])
-            self.assertEqual(foreign.record([target]), before, command)
+            self.assertTrue(held() == before, command)  # a difference would be as long as the files
 
     def test_torch_files_and_folders_of_somebody_else_in_a_checkpoint_are_foreign(self):
         target = self.target()
