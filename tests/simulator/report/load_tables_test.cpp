@@ -26,7 +26,10 @@ TEST(LoadTables, HaveARowForEachCheckpointThatWasReadBack) {
 TEST(LoadTables, StandInAReportOnlyWhereSomethingWasReadBack) {
   const std::string with = run_report(testing::example_run_with_loads(), TableFormat::kText);
   EXPECT_THAT(with, HasSubstr("metadata %"));
-  EXPECT_THAT(with, HasSubstr("each rank read back the files that it wrote, and every record had the bytes"));
+  EXPECT_THAT(
+      with,
+      HasSubstr(
+          "each rank read back the files that it wrote, and every record the CRC-32 that its file states"));
   EXPECT_THAT(with, Not(HasSubstr("FROM CACHE")));
   const std::string without = run_report(testing::example_run(), TableFormat::kText);
   EXPECT_THAT(without, Not(HasSubstr("load")));

@@ -27,7 +27,8 @@ bool stranger_gets_lock(const TemporaryFolder& target) {
 
 void write_a_file_of(const char* run, const TemporaryFolder& target) {
   MarkedDirectory(target.path()).make_checkpoint_folder(run, 1);
-  write_text(MarkedDirectory::checkpoint_path(target.path(), run, 1) / "a.pt", std::string(10000, 'a'));
+  write_text(MarkedDirectory::checkpoint_path(target.path(), run, 1) / "mp_rank_00_model_states.pt",
+             std::string(10000, 'a'));
 }
 
 TEST(OwnFolders, HoldTheLocksOfAllTargetsUntilTheyGo) {
@@ -56,7 +57,7 @@ TEST(OwnFolders, AreRefusedWhereARunOfThatNameIsAndTouchNothing) {
     OwnFolders folders({first.path().string(), second.path().string()});
     EXPECT_THROW(folders.lock_unused(), storage::UnsuitableTarget);
   }
-  EXPECT_TRUE(fs::exists(second / "ckptsim/tune/checkpoint_01/a.pt"));
+  EXPECT_TRUE(fs::exists(second / "ckptsim/tune/checkpoint_01/mp_rank_00_model_states.pt"));
   EXPECT_TRUE(stranger_gets_lock(first));
 }
 

@@ -46,11 +46,11 @@ TEST(CallListener, HearsOfEveryFileThatIsRemoved) {
   MarkedDirectory directory(target.path());
   directory.make_checkpoint_folder("run", 1);
   const std::filesystem::path folder = MarkedDirectory::checkpoint_path(target.path(), "run", 1);
-  for (const char* name : {"a.pt", "b.pt"})
+  for (const char* name : {"mp_rank_00_model_states.pt", "mp_rank_01_model_states.pt"})
     test::write_text(folder / name, "x");
   const Heard heard;
   directory.remove_run("run");
-  for (const char* name : {"a.pt", "b.pt"})
+  for (const char* name : {"mp_rank_00_model_states.pt", "mp_rank_01_model_states.pt"})
     EXPECT_THAT(heard.calls, Contains("removing " + (folder / name).string()));
   EXPECT_THAT(heard.calls, Contains("in fsync of " + directory.path().string()));
 }
