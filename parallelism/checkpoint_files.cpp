@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "models/checked_arithmetic.h"
 #include "models/errors.h"
@@ -45,6 +46,7 @@ const Layout& layout_named(std::string_view name) {
 
 std::vector<std::string_view> layout_names() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kLayouts));
   for (const Layout& layout : kLayouts)
     names.push_back(layout.name);
   return names;

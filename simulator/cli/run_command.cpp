@@ -26,6 +26,7 @@
 #include "simulator/report/result_json.h"
 #include "simulator/report/run_tables.h"
 #include "simulator/run/run.h"
+#include "simulator/run/started_thread.h"
 #include "storage/text/printable.h"
 
 namespace ckptsim::cli {
@@ -128,18 +129,18 @@ class ResultKeeper {
   // `said`: set, before this is destroyed, once the interruption's message is out. All outlive this.
   ResultKeeper(simulator::ResultFolder& folder, simulator::Interruption& interruption,
                const simulator::ProgressLine& progress, bool& said)
-      : thread_([&folder, &interruption, &progress, &said](const std::stop_token& stop) {
-          if (!interruption.wait(stop)) return;
-          try {
-            const std::string words = simulator::interruption_words(interruption.signal());
-            const std::optional<std::size_t> kept = folder.interrupted(words);
-            if (!kept.has_value()) return;  // the main thread comes to it by itself
-            say(simulator::with_way_on(words, *kept, folder.path().string()), progress.line_start());
-            said = true;
-          } catch (const std::exception& error) {
-            say(error.what(), progress.line_start());
-          }
-        }) {}
+      : thread_(simulator::started_thread(
+            "to keep the result", [&folder, &interruption, &progress, &said](const std::stop_token& stop) {
+              if (!interruption.wait(stop)) return;
+              try {
+                const std::string words = simulator::interruption_words(interruption.signal());
+                if (!folder.interrupted(words)) return;  // the main thread comes to it by itself
+                say(simulator::with_way_on(words, folder.path().string()), progress.line_start());
+                said = true;
+              } catch (const std::exception& error) {
+                say(error.what(), progress.line_start());
+              }
+            })) {}
 
  private:
   static void say(const std::string& sentence, const char* line_start) {

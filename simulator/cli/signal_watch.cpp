@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "simulator/run/started_thread.h"
 #include "storage/uninterrupted.h"
 
 namespace ckptsim::cli {
@@ -49,7 +50,7 @@ SignalWatch::SignalWatch(simulator::Interruption& interruption) : interruption_(
   check(signals_ >= 0, "cannot listen for signals (signalfd)");
   end_ = eventfd(0, EFD_CLOEXEC);
   check(end_ >= 0, "cannot listen for signals (eventfd)");
-  listener_ = std::thread([this] { listen(); });
+  listener_ = simulator::started_thread("to listen for signals", [this] { listen(); });
 }
 
 SignalWatch::~SignalWatch() {

@@ -29,7 +29,7 @@ class SignalWatch {
   sigset_t before_{};
   int signals_ = -1;  // signalfd
   int end_ = -1;      // eventfd
-  std::thread listener_;
+  std::jthread listener_;
 };
 
 }  // namespace ckptsim::cli

@@ -99,10 +99,8 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       "Nothing is written. A checkpoint on several targets is complete where all of them are named. "
       "Processes "
       "of\n"
-      "several hosts must see the same folders; where each host has a target of its own, verify on each: "
-      "every "
-      "byte\n"
-      "there is held against its own, and exit code 3 says that the other hosts' parts are not seen.\n\n"
+      "several hosts must see the same folders; where each host has a target of its own, verify on each, "
+      "with --parts.\n\n"
       "Exit codes: 0 every byte is right, of one complete checkpoint at least; 2 usage; 3 no complete "
       "checkpoint is\n"
       "there, or a run is at work; 4 some bytes cannot be read, and the others are right; 5 something is not "
@@ -117,6 +115,12 @@ void add_verify_command(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--all", options->request.all,
       "Exit code 5 also where a checkpoint is incomplete, or a part of one is not in the folders");
+  CLI::Option* all = command->get_option("--all");
+  command
+      ->add_flag("--parts", options->request.parts,
+                 "A checkpoint's part is enough: for hosts with targets of their own, each of which verifies "
+                 "its own")
+      ->excludes(all);
   command
       ->add_option("--threads", options->threads,
                    "Threads that read in each process (default: one for each processor; one under mpirun)")

@@ -53,7 +53,7 @@ Table clean_table(const CleanReport& report) {
 }
 
 std::string clean_report(const CleanReport& report, TableFormat format) {
-  const std::string table =
+  std::string table =
       report.cleaning.runs.empty() && format != TableFormat::kCsv ? "" : render(clean_table(report), format);
   if (format == TableFormat::kCsv) return table;
   return table + (table.empty() ? "" : "\n") + sentence(report) + "\n";

@@ -83,7 +83,7 @@ void ResultFolder::begin(const RunResult& run) {
   }
   const std::scoped_lock lock(result_mutex_);
   begun_ = true;
-  if (!interruption_.empty()) (void)write_interrupted(interruption_);
+  if (!interruption_.empty()) write_interrupted(interruption_);
 }
 
 void ResultFolder::make_folder(const RunResult& run) {
@@ -134,16 +134,16 @@ void ResultFolder::load(std::int64_t pass, bool warmup, std::int64_t checkpoint,
   }
 }
 
-std::optional<std::size_t> ResultFolder::interrupted(const std::string& sentence) {
+bool ResultFolder::interrupted(const std::string& sentence) {
   const std::scoped_lock lock(result_mutex_);
-  if (ended_) return std::nullopt;
+  if (ended_) return false;
   interruption_ = sentence;
-  if (!begun_) return std::nullopt;
-  return write_interrupted(sentence);
+  if (begun_) write_interrupted(sentence);
+  return begun_;
 }
 
 // The result first: whoever kills this process soon after the signal shall find it.
-std::size_t ResultFolder::write_interrupted(const std::string& sentence) {
+void ResultFolder::write_interrupted(const std::string& sentence) {
   RunResult run;
   {
     const std::scoped_lock lock(kept_mutex_);
@@ -153,10 +153,6 @@ std::size_t ResultFolder::write_interrupted(const std::string& sentence) {
   run.failure = sentence;
   publish_file(path_, "result.json", result_json(run));
   publish_file(path_, "checkpoints.csv", checkpoints_csv(run));
-  std::size_t kept = 0;
-  for (const PassResult& pass : run.passes)
-    kept += pass.checkpoints.size();
-  return kept;
 }
 
 void ResultFolder::end(const RunResult& run) {

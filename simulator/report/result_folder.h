@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "simulator/report/journal_file.h"
@@ -35,14 +34,14 @@ class ResultFolder final : public Journal {
 
   // Keeps what is in the journal as an interrupted run's result, `sentence` its failure, unless the run has
   // ended; what end() writes later takes its place. Before begin() nothing is kept, and begin() does it.
-  // Returns how many finished checkpoints are in what it wrote; none where it wrote nothing.
-  std::optional<std::size_t> interrupted(const std::string& sentence);
+  // Whether it wrote anything.
+  bool interrupted(const std::string& sentence);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }  // empty before begin()
 
  private:
   void make_folder(const RunResult& run);
-  std::size_t write_interrupted(const std::string& sentence);
+  void write_interrupted(const std::string& sentence);
 
   std::filesystem::path output_;
   std::filesystem::path path_;

@@ -69,11 +69,11 @@ std::string verify_json(const VerifyResult& result) {
   for (const VerifiedCheckpoint& checkpoint : result.checkpoints)
     checkpoints.push_back(to_json(checkpoint));
   const Json json = {
-      {"schema", "ckptsim.verify/1"},         {"exit_code", static_cast<int>(result.exit_code())},
-      {"processes", result.processes},        {"threads", result.threads},
-      {"incomplete", result.incomplete},      {"missing_parts", result.missing_parts},
-      {"not_verified", result.not_verified},  {"all", result.all},
-      {"checkpoints", std::move(checkpoints)}};
+      {"schema", "ckptsim.verify/1"},        {"exit_code", static_cast<int>(result.exit_code())},
+      {"processes", result.processes},       {"threads", result.threads},
+      {"incomplete", result.incomplete},     {"missing_parts", result.missing_parts},
+      {"not_verified", result.not_verified}, {"all", result.all},
+      {"parts_are_enough", result.parts},    {"checkpoints", std::move(checkpoints)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -19,6 +19,7 @@
 #include "simulator/run/rank_load_text.h"
 #include "simulator/run/rank_save_text.h"
 #include "simulator/run/stall_words.h"
+#include "simulator/run/started_thread.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -94,18 +95,12 @@ class CheckpointRunner::Threads {
   }
 
   void start(RankWorker& worker) {
-    try {
-      threads_.emplace_back([&watch = watch_, run = run_, &worker, number = threads_.size()] {
-        watch.start.wait();
-        (worker.*run)();
-        watch.rank_ended(number, worker.failure().has_value());
-      });
-    } catch (const std::system_error& error) {
-      throw std::system_error(error.code(),
-                              fmt::format("cannot start a thread for rank {} (raise the limit on processes, "
-                                          "ulimit -u, or launch more processes)",
-                                          worker.place().rank));
-    }
+    threads_.push_back(started_thread(fmt::format("for rank {}", worker.place().rank),
+                                      [&watch = watch_, run = run_, &worker, number = threads_.size()] {
+                                        watch.start.wait();
+                                        (worker.*run)();
+                                        watch.rank_ended(number, worker.failure().has_value());
+                                      }));
   }
 
   void release() {

@@ -9,6 +9,7 @@
 
 #include "simulator/engine/failure.h"
 #include "simulator/run/stall_watch.h"
+#include "simulator/run/started_thread.h"
 #include "storage/text/printable.h"
 
 namespace ckptsim::simulator {
@@ -37,7 +38,8 @@ HangGuard::HangGuard(std::chrono::nanoseconds limit, std::string doing, std::str
     : HangGuard(HangLimit{.limit = limit, .setting = setting}, std::move(doing)) {}
 
 HangGuard::HangGuard(const HangLimit& limit, std::string doing) : limit_(limit), doing_(std::move(doing)) {
-  if (limit_.limit.count() > 0) thread_.emplace([this] { watch(); });
+  if (limit_.limit.count() <= 0) return;
+  thread_ = started_thread(fmt::format("to look after {}", doing_), [this] { watch(); });
 }
 
 HangGuard::~HangGuard() {
@@ -46,7 +48,7 @@ HangGuard::~HangGuard() {
     done_ = true;
   }
   changed_.notify_one();
-  if (thread_.has_value()) thread_->join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void HangGuard::alive(std::string call) {

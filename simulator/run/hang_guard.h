@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -61,7 +60,7 @@ class HangGuard final : private storage::CallListener {
   std::uint64_t moves_ = 0;
   std::string call_;
   bool done_ = false;
-  std::optional<std::thread> thread_;
+  std::jthread thread_;
 };
 
 }  // namespace ckptsim::simulator

@@ -95,10 +95,7 @@ class Run {
           failure.leaving());
     }
     if (journal_.place().empty()) return;
-    std::size_t kept = 0;
-    for (const PassResult& pass : result_.passes)
-      kept += pass.checkpoints.size();
-    throw RunFailure(failure.code(), with_way_on(failure.what(), kept, journal_.place()), failure.leaving());
+    throw RunFailure(failure.code(), with_way_on(failure.what(), journal_.place()), failure.leaving());
   }
 
   // Which checkpoint is the first to be written, and what goes before it.
@@ -195,9 +192,9 @@ class Run {
 
 }  // namespace
 
-std::string with_way_on(const std::string& sentence, std::size_t kept, const std::string& place) {
-  return fmt::format("{}; {} finished checkpoint{} kept in {}; go on with the same command and --resume {}",
-                     sentence, kept, kept == 1 ? " is" : "s are", place, place);
+std::string with_way_on(const std::string& sentence, const std::string& place) {
+  return fmt::format("{}; what was finished is kept in {}; go on with the same command and --resume {}",
+                     sentence, place, place);
 }
 
 RunResult run(Communicator& communicator, const RunRequest& request, Journal& journal, Progress& progress,

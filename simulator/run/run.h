@@ -40,10 +40,9 @@ struct RunRequest {
   std::optional<Resume> resume;  // an interrupted run of the same configuration goes on
 };
 
-// `sentence`, what it ended with, and after that how many finished checkpoints are kept in `place`, and that
-// the run can go on from there.
-[[nodiscard]] std::string with_way_on(const std::string& sentence, std::size_t kept,
-                                      const std::string& place);
+// `sentence`, what it ended with, and after that where the finished checkpoints are kept, and that the run
+// can go on from there.
+[[nodiscard]] std::string with_way_on(const std::string& sentence, const std::string& place);
 
 // Collective: the whole run on all processes. Returns the result on process 0 (elsewhere without
 // measurements). Throws RunFailure alike on all processes; what was measured before a failure is in the

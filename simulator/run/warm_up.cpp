@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <thread>
+#include <vector>
+
+#include "simulator/run/started_thread.h"
 
 namespace ckptsim::simulator {
 
@@ -17,7 +20,7 @@ void warm_up(const std::vector<std::unique_ptr<RankWorker>>& workers) {
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> helpers;  // joined at the end of the scope
   for (std::size_t i = 1; i < std::min(processors, workers.size()); ++i)
-    helpers.emplace_back(touch);
+    helpers.push_back(started_thread("to touch buffers", touch));
   touch();
 }
 

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "simulator/run/started_thread.h"
+
 namespace ckptsim::simulator {
 namespace {
 
@@ -121,7 +123,8 @@ std::map<std::size_t, FileOutcome> ReadingThreads::verify(const Examination& exa
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < count; ++i)
-      threads.emplace_back([&work, &target = *targets_[i]] { work.take_files(target); });
+      threads.push_back(simulator::started_thread(
+          "to read files", [&work, &target = *targets_[i]] { work.take_files(target); }));
     work.wait(tick);
   }
   return work.outcomes();

@@ -81,6 +81,7 @@ class Verification {
     result_.processes = communicator_.processes();
     result_.threads = request_.threads;
     result_.all = request_.all;
+    result_.parts = request_.parts;
     find();
     const auto count = std::stoull(communicator_.broadcast(std::to_string(complete_.size())));
     complete_.resize(count);
@@ -366,7 +367,7 @@ ExitCode VerifyResult::exit_code() const {
     return ExitCode::kInputOutput;
   if (all && (!incomplete.empty() || !missing_parts.empty())) return ExitCode::kVerification;
   if (!not_verified.empty()) return ExitCode::kUnsuitable;
-  return any([](const VerifiedCheckpoint& checkpoint) { return checkpoint.complete; })
+  return any([this](const VerifiedCheckpoint& checkpoint) { return checkpoint.complete || parts; })
              ? ExitCode::kDone
              : ExitCode::kUnsuitable;
 }

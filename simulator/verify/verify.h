@@ -18,6 +18,7 @@ struct VerifyRequest {
   std::string backend = "auto";      // auto, io_uring, direct, buffered
   std::size_t threads = 1;           // of each process
   bool all = false;                  // incomplete checkpoints and missing parts are an error, too
+  bool parts = false;                // parts are enough: other hosts have the others, and see to them
   double stall_seconds = 300;        // how long a drive may give no answer; 0: for ever
 };
 
@@ -64,10 +65,12 @@ struct VerifyResult {
   std::vector<std::string> missing_parts;  // a sentence for each checkpoint that lacks some
   std::vector<std::string> not_verified;   // why a folder that was named gave nothing, a sentence each
   bool all = false;                        // as in VerifyRequest
+  bool parts = false;                      // as in VerifyRequest
   int processes = 1;
   std::size_t threads = 1;
 
-  // Where nothing is wrong, one complete checkpoint is enough for kDone; without any it is kUnsuitable.
+  // Where nothing is wrong, one complete checkpoint (or part, where these are enough) is enough for kDone;
+  // without any it is kUnsuitable.
   [[nodiscard]] ExitCode exit_code() const;
 };
 

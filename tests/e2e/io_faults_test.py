@@ -298,7 +298,7 @@ class RealFaults(EndToEnd):
                         self.lose_the_end(image, folder)
                 said = self.run_until(folder, backend, spoil, "--load", "end", after=4,
                                       passes=["--passes", "1", "--checkpoints-per-pass", "4"])
-                self.assertRegex(said, f"rank [0-7] on {HOST}: cannot read {folder}/[^ ]*\\.pt at offset [0-9]+: Input/output error$")
+                self.assertRegex(said, f"rank [0-7] on {HOST}: cannot read {folder}/[^ ]*\\.pt at offset [0-9]+: Input/output error; what was finished")
                 # And verify: what it cannot read is not called wrong.
                 outcome = self.ckptsim("verify", folder, "--backend", backend, "--json")
                 self.assertEqual(outcome.code, 4, outcome.stderr)

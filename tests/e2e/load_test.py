@@ -208,7 +208,7 @@ class FaultyReads(EndToEnd):
         [folder] = (self.folder / "results").iterdir()
         result = json.loads((folder / "result.json").read_text())
         self.assertEqual(result["status"], "failed")
-        self.assertEqual(message, f"ckptsim: {result['failure']}; 1 finished checkpoint is kept in {folder}; go on with the "
+        self.assertEqual(message, f"ckptsim: {result['failure']}; what was finished is kept in {folder}; go on with the "
                                   f"same command and --resume {folder}")
         [saved] = result["passes"][0]["checkpoints"]
         self.assertIsNone(saved["load"])

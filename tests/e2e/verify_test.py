@@ -123,6 +123,8 @@ class WhatIsRight(Verify):
         self.assertIn(f"Incomplete: {sentence}", alone.stdout)
         self.assertIn("no complete checkpoint", alone.messages()[0])
         self.assertIn(sentence, alone.messages()[0])
+        self.assertIn("right, incomplete", self.verify(0, second, "--parts").stdout)  # as a host with that target does
+        self.verify(2, second, "--parts", "--all")
         report = self.report(3, second, processes=2)
         self.assertEqual(report["missing_parts"], [sentence])
         self.assertEqual([(one["complete"], one["result"]) for one in report["checkpoints"]], [(False, "right")])
@@ -130,6 +132,7 @@ class WhatIsRight(Verify):
         self.assertIn(f"Incomplete: {sentence}", self.verify(0, second, whole).stdout)
         next(checkpoint(second).glob("layer_*.pt")).unlink()
         self.verify(5, second)
+        self.verify(5, second, "--parts")
 
     def test_parts_of_two_runs_are_no_checkpoint(self):
         targets = {}
