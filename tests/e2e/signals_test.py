@@ -9,10 +9,8 @@ import subprocess
 import time
 import unittest
 
-from support import BINARY, EndToEnd, SMALL, checkpoint, environment, mpirun
+from support import BINARY, EndToEnd, LAUNCHED, SMALL, checkpoint, environment, mpirun
 
-# What mpirun's own SIGTERM can mean.
-LAUNCHED = ", which mpirun sends when it is stopped and when one of its processes ends; its own message says which"
 FOREVER = ["--passes", "1000", "--checkpoints-per-pass", "1"]
 
 

@@ -14,6 +14,8 @@ import unittest
 BINARY = os.environ["CKPTSIM_BINARY"]
 SCRATCH = pathlib.Path(os.environ["CKPTSIM_SCRATCH"])
 SMALL = ["llama3.1-405b-tp4pp2", "--scale", "0.00001"]  # 520 files, 8 ranks, 16 MB
+# What a message about SIGTERM adds under a launcher.
+LAUNCHED = ", which mpirun sends when it is stopped and when one of its processes ends; its own message says which"
 
 
 def environment():

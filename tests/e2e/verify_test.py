@@ -12,7 +12,7 @@ import unittest
 import zlib
 
 import support
-from support import BINARY, SCRATCH, EndToEnd, digests, environment, mpirun
+from support import BINARY, LAUNCHED, SCRATCH, EndToEnd, digests, environment, mpirun
 
 FAST = ["--set", "checkpoint.fsync=off"]
 RUN = "llama3.1-8b-tp1pp1"
@@ -536,7 +536,8 @@ class Interrupted(Verify):
         self.assertEqual(process.returncode, 130, stderr)
         self.assertEqual(stdout, "")
         self.assertEqual([line for line in stderr.splitlines() if line.startswith("ckptsim: ")],
-                         [f"ckptsim: interrupted by {number.name}; 0 of 2 checkpoints had been verified"])
+                         [f"ckptsim: interrupted by {number.name}{LAUNCHED if processes else ''}; 0 of 2 checkpoints had been "
+                          "verified"])
 
     def test_a_signal_ends_it_within_a_block(self):
         self.told_to_end(signal.SIGINT)
