@@ -50,11 +50,12 @@ Function* next(const char* name) {
 Fault& fault() {
   static Fault* const one = [] {
     auto* made = new Fault;
-    if (const char* text = std::getenv("CKPTSIM_FAULT")) {
+    // Read once, while nobody changes the environment.
+    if (const char* text = std::getenv("CKPTSIM_FAULT")) {  // NOLINT(concurrency-mt-unsafe)
       std::istringstream words(text);
       words >> made->call >> made->how >> made->first >> made->path;
     }
-    if (const char* file = std::getenv("CKPTSIM_FAULT_COUNT"))
+    if (const char* file = std::getenv("CKPTSIM_FAULT_COUNT"))  // NOLINT(concurrency-mt-unsafe)
       made->count_file = next<int(const char*, int, ...)>("open")(file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
     return made;
   }();
@@ -95,7 +96,7 @@ int refused(const char* call, const std::string& path) {
     pause();
   if (one.how == "slow") return usleep(500000), 0;
   interrupted = one.how == "eintr";
-  errno = interrupted ? EINTR : std::atoi(one.how.c_str());
+  errno = interrupted ? EINTR : static_cast<int>(std::strtol(one.how.c_str(), nullptr, 10));
   return -1;
 }
 

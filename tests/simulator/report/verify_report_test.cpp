@@ -15,15 +15,15 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // As a drive may hold it: an escape sequence, and a line of its own.
-const std::string kName = "a\033[31mX\nckptsim: all right\n\u009b.pt";
+constexpr const char* kName = "a\033[31mX\nckptsim: all right\n\u009b.pt";
 
 VerifyResult with_that_name_everywhere() {
   VerifiedCheckpoint checkpoint;
-  checkpoint.path = "folder/" + kName;
+  checkpoint.path = std::string("folder/") + kName;
   checkpoint.name = "n";
   checkpoint.backend = "buffered";
-  checkpoint.backend_reason = "auto: " + kName;
-  checkpoint.findings = {{.kind = "unlisted", .file = kName, .words = "is " + kName}};
+  checkpoint.backend_reason = std::string("auto: ") + kName;
+  checkpoint.findings = {{.kind = "unlisted", .file = kName, .words = std::string("is ") + kName}};
   checkpoint.findings.push_back({.kind = "bytes",
                                  .file = kName,
                                  .bytes = 1,

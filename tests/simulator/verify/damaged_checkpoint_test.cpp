@@ -98,7 +98,7 @@ class Places {
     const bool in_tensor = kind >= 2;
     for (;;) {
       const auto& [spec, layout] = layouts_[below(layouts_.size())];
-      const Place place{spec.name, below(layout.file_bytes)};
+      Place place{spec.name, below(layout.file_bytes)};
       if (torch::place_in_archive(layout, place.offset).tensor.has_value() == in_tensor) return place;
     }
   }

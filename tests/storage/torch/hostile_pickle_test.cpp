@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "cpu_time.h"
 #include "pickle_text.h"
@@ -109,9 +110,10 @@ TEST(HostilePickle, TwoValuesOfOneNameAreRefused) {
 
 TEST(HostilePickle, WordsOfARefusalAreShortAndPrintable) {
   const std::string name = "\x1b[2J" + std::string(100'000, 'x');
-  for (const std::string& bytes :
-       {pickle("c" + name + "\n" + name + "\n"), pickle("}(" + unicode(name) + ")u"),
-        pickle("}(" + repeated(unicode(name) + integer(1), 2) + "u")}) {
+  const std::vector<std::string> pickles = {pickle("c" + name + "\n" + name + "\n"),
+                                            pickle("}(" + unicode(name) + ")u"),
+                                            pickle("}(" + repeated(unicode(name) + integer(1), 2) + "u")};
+  for (const std::string& bytes : pickles) {
     const std::string words = outcome(bytes);
     EXPECT_THAT(words, HasSubstr("\\x1b[2Jxxx"));
     EXPECT_EQ(words.find('\x1b'), std::string::npos);
