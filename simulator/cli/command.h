@@ -1,8 +1,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <string>
 
+#include "simulator/communicator/communicator.h"
+#include "simulator/report/progress_line.h"
 #include "simulator/report/table.h"
 
 namespace ckptsim::cli {
@@ -28,6 +31,20 @@ struct OutputFormat {
   }
 };
 void add_output_format(CLI::App& command, OutputFormat& format);
+
+// --progress auto|plain|none, --no-progress.
+struct ProgressOptions {
+  std::string style = "auto";
+  bool none = false;
+};
+void add_progress(CLI::App& command, ProgressOptions& progress);
+
+// On one process of those that a launcher started; none on the others.
+[[nodiscard]] simulator::ProgressStyle progress_style(const ProgressOptions& progress);
+
+// After an error that the processes have not agreed on: the others may wait in a collective for ever, and
+// leaving without MPI_Finalize makes the launcher end them.
+[[noreturn]] void leave_unagreed(const simulator::Communicator& communicator, const std::exception& error);
 
 // Writes to stdout, on one process of those that a launcher started. Throws std::system_error where stdout
 // takes less than all of it: a table on a full disk is no success.

@@ -16,7 +16,6 @@
 #include "simulator/cli/command.h"
 #include "simulator/cli/resume_run.h"
 #include "simulator/cli/signal_watch.h"
-#include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
 #include "simulator/engine/failure.h"
@@ -46,8 +45,7 @@ struct RunOptions {
   std::vector<std::string> overrides;
   std::string output = "results";
   std::string resume;
-  std::string progress = "auto";
-  bool no_progress = false;
+  ProgressOptions progress;
   bool dry_run = false;
   bool profile = false;
   OutputFormat format;
@@ -97,15 +95,6 @@ simulator::RunConfig shared_config(simulator::Communicator& communicator, const 
     if (communicator.process() == 0) text = simulator::effective_config(load_config(options));
   });
   return simulator::parse_run_config(communicator.broadcast(text), "the configuration of process 0", {});
-}
-
-simulator::ProgressStyle progress_style(const RunOptions& options,
-                                        const simulator::Communicator& communicator) {
-  using simulator::ProgressStyle;
-  if (options.no_progress || options.progress == "none" || communicator.process() != 0)
-    return ProgressStyle::kNone;
-  if (options.progress == "plain") return ProgressStyle::kPlain;
-  return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
 }
 
 void print_result(const simulator::RunResult& result, const RunOptions& options, const std::string& folder) {
@@ -165,7 +154,7 @@ int run_on(simulator::Communicator& communicator, const RunOptions& options,
                                 .dry_run = options.dry_run,
                                 .profile = options.profile};
   const storage::SteadyClock clock;
-  simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
+  simulator::ProgressLine progress(progress_style(options.progress), stderr, clock);
   simulator::ResultFolder folder(options.output);
   if (!options.resume.empty()) {
     request.resume = take_up(communicator, options.resume, request.config, folder);
@@ -218,12 +207,8 @@ int run_command(const RunOptions& options) {
   } catch (const simulator::RunFailure& failure) {
     return leave_after(failure, std::move(communicator), said);
   } catch (const std::exception& error) {
-    // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
-    // launcher end them.
     if (communicator->processes() == 1) throw;
-    fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
-               storage::printable(error.what()));
-    std::_Exit(static_cast<int>(ExitCode::kInputOutput));
+    leave_unagreed(*communicator, error);
   }
 }
 
@@ -279,16 +264,11 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Checks configuration, plan, targets and space, and says what would be done; writes nothing, so that "
       "direct I/O and memory on huge pages are not proved");
   resume->excludes(dry_run);
-  command
-      ->add_option("--progress", options->progress,
-                   "Progress on stderr: auto (a live line on a terminal), plain, none")
-      ->check(CLI::IsMember({"auto", "plain", "none"}))
-      ->capture_default_str();
   command->add_flag(
       "--profile", options->profile,
       "Shows, by rank, how much of the time generation, CRCs, submission, waiting for the drive "
       "and fsync took");
-  command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
+  add_progress(*command, options->progress);
   add_output_format(*command, options->format);
   command->callback([options, &exit_code] { exit_code = run_command(*options); });
 }

@@ -7,7 +7,6 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/signal_watch.h"
-#include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/config/run_config.h"
 #include "simulator/report/tune_progress.h"
@@ -22,8 +21,7 @@ struct TuneOptions {
   std::vector<std::string> targets;
   std::vector<std::string> overrides;
   double seconds = 60;
-  std::string progress = "auto";
-  bool no_progress = false;
+  ProgressOptions progress;
   OutputFormat format;
 };
 
@@ -31,13 +29,6 @@ simulator::RunConfig load_config(const TuneOptions& options) {
   simulator::RunConfig config = simulator::load_run_config(options.config, options.overrides);
   if (!options.targets.empty()) config.storage.targets = options.targets;
   return config;
-}
-
-simulator::ProgressStyle progress_style(const TuneOptions& options) {
-  using simulator::ProgressStyle;
-  if (options.no_progress || options.progress == "none") return ProgressStyle::kNone;
-  if (options.progress == "plain") return ProgressStyle::kPlain;
-  return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
 }
 
 void tune_and_print(const TuneOptions& options) {
@@ -48,7 +39,7 @@ void tune_and_print(const TuneOptions& options) {
   const simulator::TuneRequest request{
       .config = load_config(options), .overrides = options.overrides, .seconds = options.seconds};
   const storage::SteadyClock clock;
-  simulator::TuneProgress progress(progress_style(options), stderr, clock, options.seconds);
+  simulator::TuneProgress progress(progress_style(options.progress), stderr, clock, options.seconds);
   simulator::Interruption interruption;
   const SignalWatch signals(interruption);
   const simulator::TuneResult result = simulator::tune(request, clock, progress, interruption);
@@ -80,12 +71,7 @@ void add_tune_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--set", options->overrides, "KEY=VALUE: fixes one key of the configuration")
       ->allow_extra_args(false);
-  command
-      ->add_option("--progress", options->progress,
-                   "Progress on stderr: auto (a live line on a terminal), plain, none")
-      ->check(CLI::IsMember({"auto", "plain", "none"}))
-      ->capture_default_str();
-  command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
+  add_progress(*command, options->progress);
   add_output_format(*command, options->format);
   command->callback([options, &exit_code] {
     tune_and_print(*options);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,7 +9,6 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/signal_watch.h"
-#include "simulator/cli/terminal.h"
 #include "simulator/communicator/communicator.h"
 #include "simulator/engine/failure.h"
 #include "simulator/report/progress_line.h"
@@ -26,19 +24,9 @@ using simulator::ExitCode;
 struct VerifyOptions {
   simulator::VerifyRequest request;
   std::size_t threads = 0;  // 0: as many as fit
-  std::string progress = "auto";
-  bool no_progress = false;
+  ProgressOptions progress;
   OutputFormat format;
 };
-
-simulator::ProgressStyle progress_style(const VerifyOptions& options,
-                                        const simulator::Communicator& communicator) {
-  using simulator::ProgressStyle;
-  if (options.no_progress || options.progress == "none" || communicator.process() != 0)
-    return ProgressStyle::kNone;
-  if (options.progress == "plain") return ProgressStyle::kPlain;
-  return stderr_reaches_a_terminal() ? ProgressStyle::kLine : ProgressStyle::kNone;
-}
 
 // Alone a thread for each processor, under a launcher one in each of its processes.
 std::size_t threads_of(const VerifyOptions& options, const simulator::Communicator& communicator) {
@@ -59,7 +47,7 @@ int verify_on(simulator::Communicator& communicator, const VerifyOptions& option
   simulator::VerifyRequest request = options.request;
   request.threads = threads_of(options, communicator);
   const storage::SteadyClock clock;
-  simulator::ProgressLine progress(progress_style(options, communicator), stderr, clock);
+  simulator::ProgressLine progress(progress_style(options.progress), stderr, clock);
   const simulator::VerifyResult result = simulator::verify(communicator, request, progress, interruption);
   if (communicator.process() == 0) print_result(result, options);
   return std::stoi(communicator.broadcast(std::to_string(static_cast<int>(result.exit_code()))));
@@ -75,12 +63,8 @@ int verify_command(const VerifyOptions& options) {
     if (communicator->process() == 0) fmt::print(stderr, "ckptsim: {}\n", storage::printable(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
-    // Not agreed on: the others may wait in a collective for ever. Leaving without MPI_Finalize makes the
-    // launcher end them.
     if (communicator->processes() == 1) throw;
-    fmt::print(stderr, "ckptsim: process {} on {}: {}\n", communicator->process(), simulator::host_name(),
-               storage::printable(error.what()));
-    std::_Exit(static_cast<int>(ExitCode::kInputOutput));
+    leave_unagreed(*communicator, error);
   }
 }
 
@@ -136,12 +120,7 @@ void add_verify_command(CLI::App& app, int& exit_code) {
                    "cannot), io_uring, direct, buffered (through the page cache, which is dropped before)")
       ->check(CLI::IsMember({"auto", "io_uring", "direct", "buffered"}))
       ->capture_default_str();
-  command
-      ->add_option("--progress", options->progress,
-                   "Progress on stderr: auto (a live line on a terminal), plain, none")
-      ->check(CLI::IsMember({"auto", "plain", "none"}))
-      ->capture_default_str();
-  command->add_flag("--no-progress", options->no_progress, "The same as --progress none");
+  add_progress(*command, options->progress);
   add_output_format(*command, options->format);
   command->callback([options, &exit_code] { exit_code = verify_command(*options); });
 }

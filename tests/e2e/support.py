@@ -65,6 +65,23 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(outcome.code, 0, outcome.stderr)
         return outcome
 
+    def for_another_user(self, target):
+        """A copy of the target and of the program that everyone may read, and a function that runs the program as nobody."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        open_to_all = pathlib.Path(tempfile.mkdtemp(dir="/tmp", prefix="ckptsim-test-"))
+        self.addCleanup(shutil.rmtree, open_to_all)
+        copy = open_to_all / "target"
+        shutil.copytree(target, copy)
+        program = shutil.copy(BINARY, open_to_all)
+        subprocess.run(["chmod", "-R", "a+rX", open_to_all], check=True)
+
+        def as_nobody(*arguments):
+            return Outcome(subprocess.run(
+                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, *arguments], capture_output=True,
+                text=True, timeout=60, cwd=open_to_all, env=environment()))
+        return copy, as_nobody
+
     def result(self):
         """The newest result and its folder."""
         folders = sorted((self.folder / "results").iterdir(), key=lambda path: path.stat().st_mtime_ns)
