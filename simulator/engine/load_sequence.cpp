@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/invariant.h"
+#include "simulator/engine/file_of_request.h"
 #include "storage/errors.h"
 #include "storage/torch/pickle_difference.h"
 #include "storage/torch/pickle_record.h"
@@ -101,11 +102,7 @@ void LoadSequence::request_step() {
   Request request;
   request.file = static_cast<int>(file_);
   request.kind = step_ == Step::kOpen ? Request::Kind::kOpenToRead : Request::Kind::kClose;
-  request.folder = file().folder;
-  if (step_ == Step::kOpen) {
-    const bool from_folder = request.folder != AT_FDCWD;
-    request.path = from_folder ? file().path.substr(file().path.rfind('/') + 1) : file().path;
-  }
+  if (step_ == Step::kOpen) name_file(request, file().folder, file().path);
   requested_ = true;
   target_.submit(std::move(request));
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/invariant.h"
+#include "simulator/engine/file_of_request.h"
 
 namespace ckptsim::simulator {
 namespace {
@@ -33,10 +34,6 @@ std::string_view operation_name(Request::Kind kind) {
       return "close";
   }
   return "use";
-}
-
-std::string last_component(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
@@ -92,12 +89,10 @@ void SaveSequence::enter(Step step, Phase phase) {
 void SaveSequence::request_step() {
   Request request;
   request.file = static_cast<int>(file_);
-  request.folder = settings_.folder;
-  const bool from_folder = settings_.folder != AT_FDCWD;
   switch (step_) {
     case Step::kOpen:
       request.kind = Request::Kind::kOpen;
-      request.path = from_folder ? last_component(files_[file_].path) : files_[file_].path;
+      name_file(request, settings_.folder, files_[file_].path);
       request.mode = settings_.open_mode;
       break;
     case Step::kPreallocate:
@@ -117,7 +112,8 @@ void SaveSequence::request_step() {
       break;
     case Step::kSyncDirectory:
       request.kind = Request::Kind::kSyncDirectory;
-      request.path = from_folder ? "." : directory_;
+      request.folder = settings_.folder;
+      request.path = settings_.folder == AT_FDCWD ? directory_ : ".";
       ++measurement_.sync_calls;
       break;
     case Step::kWrite:
