@@ -1,9 +1,6 @@
 #include "simulator/run/workspace.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,9 +13,8 @@
 #include "simulator/communicator/packing.h"
 #include "simulator/engine/failure.h"
 #include "simulator/run/manifest.h"
-#include "simulator/run/stall_watch.h"
+#include "simulator/run/target_groups.h"
 #include "storage/clock.h"
-#include "storage/descriptor.h"
 #include "storage/drive/direct_io_probe.h"
 #include "storage/drive/file_system.h"
 #include "storage/drive/polling_probe.h"
@@ -26,71 +22,13 @@
 #include "storage/errors.h"
 
 namespace ckptsim::simulator {
-namespace {
 
 namespace fs = std::filesystem;
 
-// Which folder a target is, on its host.
-struct Identity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-};
-
-// A target below another's ckptsim/ would put files there that the other takes for foreign.
-void refuse_inside_marked(const std::string& target) {
-  const fs::path folder = storage::MarkedDirectory::marked_folder_around(target);
-  if (folder.empty()) return;
-  throw storage::UnsuitableTarget(
-      fmt::format("{} is inside {}, where this program keeps the checkpoints of another "
-                  "target; name a folder outside it",
-                  target, folder.string()));
-}
-
-// Before anything is made: a target that is missing or cannot be written is found on every host that uses it.
-Identity checked_identity(const std::string& target) {
-  struct stat status {};
-  if (stat(target.c_str(), &status) != 0) {
-    throw storage::UnsuitableTarget(
-        fmt::format("{}: {}; a target is an existing folder on the drive to measure", target,
-                    std::generic_category().message(errno)));
-  }
-  if (!S_ISDIR(status.st_mode)) {
-    throw storage::UnsuitableTarget(
-        fmt::format("{}: not a folder; a target is a folder on the drive to measure", target));
-  }
-  if (access(target.c_str(), W_OK | X_OK) != 0) {
-    throw storage::UnsuitableTarget(fmt::format("{}: {}; choose a folder that this user may write to", target,
-                                                std::generic_category().message(errno)));
-  }
-  refuse_inside_marked(target);
-  return {status.st_dev, status.st_ino};
-}
-
-fs::path token_path(const std::string& target, const std::string& run, std::size_t group) {
-  return fs::path(target) / fmt::format(".ckptsim-token-{}-{}", run, group);
-}
-
-// A new file: whatever has that name already is left as it is.
-void make_token(const fs::path& path) {
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const storage::Descriptor token(open(path.c_str(), flags, 0644));
-  if (token.valid()) return;
-  throw storage::UnsuitableTarget(
-      fmt::format("{}: cannot be made: {}", path.string(), std::generic_category().message(errno)));
-}
-
-// The same on every process, and not that of another run on the same targets.
-std::string run_token(Communicator& communicator) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return communicator.broadcast(fmt::format("{:x}-{}", now, getpid()));
-}
-
-}  // namespace
-
 Workspace::Workspace(Communicator& communicator, const RunConfig& config, const RankLayout& layout)
-    : communicator_(communicator), config_(config), groups_(groups_of(layout.ranks)) {
-  check_targets();
-  find_shared_targets();
+    : communicator_(communicator),
+      config_(config),
+      groups_(joined_groups(communicator, config, groups_of(layout.ranks))) {
   group_of_rank_.resize(layout.ranks.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     for (const long rank : groups_[i].ranks)
@@ -99,88 +37,7 @@ Workspace::Workspace(Communicator& communicator, const RunConfig& config, const 
 }
 
 HangGuard Workspace::guarded(std::string_view doing, const fs::path& path) const {
-  return {hang_limit(communicator_, stall_limit(config_)), fmt::format("{} {}", doing, path.string())};
-}
-
-void Workspace::check_targets() {
-  std::vector<std::string> mine;
-  together(communicator_, ExitCode::kUnsuitable, [&] {
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (!leads(groups_[i])) continue;
-      const HangGuard guard = guarded("looking at", config_.storage.targets[groups_[i].target]);
-      const Identity identity = checked_identity(config_.storage.targets[groups_[i].target]);
-      mine.push_back(pack(
-          {std::to_string(i), fmt::format("{} {} {}", groups_[i].host, identity.device, identity.inode)}));
-    }
-  });
-  std::map<std::string, std::size_t> group_by_identity;
-  for (const std::string& part : communicator_.all_gather(pack(mine))) {
-    for (const std::string& entry : unpack(part)) {
-      const std::vector<std::string> field = unpack(entry);
-      const std::size_t group = std::stoul(field[0]);
-      const auto [found, is_new] = group_by_identity.try_emplace(field[1], group);
-      if (!is_new) {
-        throw RunFailure(ExitCode::kUsage,
-                         fmt::format("{} and {} are the same folder: a target named twice would be "
-                                     "measured as one; name each once",
-                                     config_.storage.targets[groups_[found->second].target],
-                                     config_.storage.targets[groups_[group].target]));
-      }
-    }
-  }
-}
-
-// Groups on different hosts share a folder when one's token appears in the other's.
-void Workspace::find_shared_targets() {
-  const bool one_host = std::all_of(groups_.begin(), groups_.end(),
-                                    [&](const TargetGroup& g) { return g.host == groups_.front().host; });
-  if (one_host) return;
-
-  const std::string run = run_token(communicator_);
-  const auto token_of = [&](std::size_t where, std::size_t whose) {
-    return token_path(config_.storage.targets[groups_[where].target], run, whose);
-  };
-  std::vector<std::filesystem::path> made;
-  const auto remove_tokens = [this, &made] {
-    for (const fs::path& token : made) {
-      const HangGuard guard = guarded("removing", token);
-      fs::remove(token);
-    }
-  };
-  std::vector<std::string> mine;
-  try {
-    together(communicator_, ExitCode::kUnsuitable, [&] {
-      for (std::size_t i = 0; i < groups_.size(); ++i) {
-        if (!leads(groups_[i])) continue;
-        const HangGuard guard = guarded("making", token_of(i, i));
-        make_token(token_of(i, i));
-        made.push_back(token_of(i, i));
-      }
-    });
-    together(communicator_, ExitCode::kUnsuitable, [&] {
-      for (std::size_t i = 0; i < groups_.size(); ++i) {
-        if (!leads(groups_[i])) continue;
-        HangGuard guard =
-            guarded("looking for other hosts' files in", config_.storage.targets[groups_[i].target]);
-        for (std::size_t k = 0; k < groups_.size(); ++k) {
-          guard.alive();
-          if (fs::exists(token_of(i, k))) mine.push_back(fmt::format("{} {}", i, k));
-        }
-      }
-    });
-  } catch (const RunFailure&) {
-    remove_tokens();
-    throw;
-  }
-  std::vector<std::vector<std::size_t>> sees(groups_.size());
-  for (const std::string& part : communicator_.all_gather(pack(mine))) {
-    for (const std::string& pair : unpack(part)) {
-      const std::size_t blank = pair.find(' ');
-      sees[std::stoul(pair.substr(0, blank))].push_back(std::stoul(pair.substr(blank + 1)));
-    }
-  }
-  together(communicator_, ExitCode::kUnsuitable, remove_tokens);
-  groups_ = join_shared(std::move(groups_), sees);
+  return guarded_work(communicator_, config_, doing, path);
 }
 
 void Workspace::prove_polling() {
@@ -207,7 +64,10 @@ void Workspace::lock() {
 void Workspace::refuse_in_use() {
   together(communicator_, ExitCode::kUnsuitable, [&] {
     for (const TargetGroup& group : groups_) {
-      if (leads(group)) storage::MarkedDirectory::refuse_in_use(config_.storage.targets[group.target]);
+      if (!leads(group)) continue;
+      const std::string& target = config_.storage.targets[group.target];
+      const HangGuard guard = guarded("looking for another run's lock in", target);
+      storage::MarkedDirectory::refuse_in_use(target);
     }
   });
 }

@@ -98,10 +98,8 @@ class Workspace {
   }
   // Beside work on a target or on a path in one, within this process alone: "locking", "/mnt/nvme0".
   [[nodiscard]] HangGuard guarded(std::string_view doing, const std::filesystem::path& path) const;
-  void check_targets();
   [[nodiscard]] std::uint64_t alignment_of(std::size_t group, const Look& look);
   void remove_run_of(std::size_t group, const Look& look);
-  void find_shared_targets();
   void gather_environment();
 
   Communicator& communicator_;
