@@ -19,8 +19,6 @@
 namespace ckptsim::cli {
 namespace {
 
-using simulator::ExitCode;
-
 struct VerifyOptions {
   simulator::VerifyRequest request;
   std::size_t threads = 0;  // 0: as many as fit
